@@ -1,0 +1,305 @@
+// Package backoff answers one question: after this many failures, how long
+// until the next try?
+//
+// A [Policy] is a function of the number of failures. [Exponential], [Linear],
+// [Constant], [Stepped] and [Custom] make one, and [Options] add free failures,
+// a ceiling and jitter to any of them. What counts as a failure, where the
+// count is kept and when to give up are the caller's to say, in a loop:
+//
+//	for attempt := 1; ; attempt++ {
+//		err := send(ctx)
+//		if err == nil || attempt == 5 {
+//			return err
+//		}
+//		if err := backoff.Sleep(ctx, policy.Delay(attempt)); err != nil {
+//			return err
+//		}
+//	}
+package backoff
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"time"
+)
+
+// A Policy tells how long to wait before the next try.
+//
+// The policies of this package hold no count of attempts and never change. In
+// fmt, log/slog and encoding/json they print as one line, such as
+//
+//	exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
+//
+// They are safe for concurrent use by multiple goroutines.
+type Policy interface {
+	// Delay returns how long to wait after attempt failures, counting from 1.
+	// The result is never negative. It is 0 for an attempt below 1 and for the
+	// first Options.Free of them. Each call draws its own jitter.
+	Delay(attempt int) time.Duration
+
+	// At returns now.Add(Delay(attempt)): the time of the next try, to be
+	// stored by a caller that does not wait for it. It reads no clock and
+	// keeps now's location.
+	At(attempt int, now time.Time) time.Time
+}
+
+// Options adjust a schedule. The zero value leaves it as it is: no ceiling, no
+// free failures, no jitter.
+type Options struct {
+	// Max is the ceiling of the delays, before jitter: retries that wait at
+	// the ceiling still spread out. So with Fraction(0.2) a delay can exceed
+	// Max by 20 %; with Full and Between(x, 1) none ever does.
+	// Zero means no ceiling. Nothing exceeds the largest Duration, about
+	// 292 years.
+	Max time.Duration
+
+	// Free is the number of failures that are followed by no wait, before the
+	// schedule starts with its first delay.
+	Free int
+
+	// Jitter spreads the delays at random. Zero means exact delays.
+	Jitter Jitter
+
+	// Source is where jitter draws from, for delays that a seed repeats on
+	// every platform. The policy guards it with a lock, so it must not be
+	// used elsewhere. Nil means the top-level generator of math/rand/v2,
+	// which needs neither a seed nor a lock.
+	Source rand.Source
+}
+
+// validate reports the first fault in o or in the first delay of the schedule,
+// which goes by name and which Max must leave whole.
+func (o Options) validate(name string, first time.Duration) error {
+	switch {
+	case first < 0:
+		return invalid("negative "+name, first)
+	case o.Max < 0:
+		return invalid("negative Max", o.Max)
+	case o.Max > 0 && o.Max < first:
+		return invalid(fmt.Sprintf("%s %v above Max", name, first), o.Max)
+	case o.Free < 0:
+		return invalid("negative Free", o.Free)
+	}
+	return o.Jitter.validate()
+}
+
+func invalid(reason string, value any) error {
+	return fmt.Errorf("backoff: %s %v", reason, value)
+}
+
+// ceiling returns Max, or the largest Duration where there is none.
+func (o Options) ceiling() time.Duration {
+	if o.Max == 0 {
+		return math.MaxInt64
+	}
+	return o.Max
+}
+
+// Exponential returns a policy whose first delay is base and whose every next
+// is factor times longer: base·factorⁿ⁻¹ after the n-th failure that is not
+// free, to the nearest nanosecond, half a nanosecond up. Delays never fall as
+// the attempt grows, but for jitter.
+//
+// It is an error if base is negative, if factor is not finite or below 1, if
+// opts.Max is above 0 and below base, or if opts are invalid in themselves: a
+// negative Max or Free, or a Jitter out of its range.
+func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
+	if !(factor >= 1 && factor <= math.MaxFloat64) { // NaN is neither
+		return nil, invalid("factor not finite or below 1:", factor)
+	}
+	if err := opts.validate("base", base); err != nil {
+		return nil, err
+	}
+	c := exponential{base, factor}
+	return newSchedule(c, reach(c, opts.ceiling()), opts), nil
+}
+
+type exponential struct {
+	base   time.Duration
+	factor float64
+}
+
+func (c exponential) at(n int) time.Duration { return grow(c.base, c.factor, n-1) }
+func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
+
+// Linear returns a policy whose first delay is base and whose every next is
+// step longer: base + step·(n−1) after the n-th failure that is not free.
+// Delays never fall as the attempt grows, but for jitter.
+//
+// It is an error if base or step is negative, if opts.Max is above 0 and below
+// base, or if opts are invalid in themselves.
+func Linear(base, step time.Duration, opts Options) (Policy, error) {
+	if step < 0 {
+		return nil, invalid("negative step", step)
+	}
+	if err := opts.validate("base", base); err != nil {
+		return nil, err
+	}
+	c := linear{base, step}
+	return newSchedule(c, reach(c, opts.ceiling()), opts), nil
+}
+
+type linear struct{ base, step time.Duration }
+
+func (c linear) at(n int) time.Duration { return climb(c.base, c.step, n-1) }
+func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
+
+// Constant returns a policy whose every delay is the same.
+//
+// It is an error if delay is negative, if opts.Max is above 0 and below delay,
+// or if opts are invalid in themselves.
+func Constant(delay time.Duration, opts Options) (Policy, error) {
+	if err := opts.validate("delay", delay); err != nil {
+		return nil, err
+	}
+	return newSchedule(constant(delay), 1, opts), nil
+}
+
+type constant time.Duration
+
+func (c constant) at(int) time.Duration { return time.Duration(c) }
+func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
+
+// Custom returns a policy whose delay after the n-th failure that is not free
+// is curve(n), n counting from 1; a result below 0 is taken as 0. Each call of
+// Delay or At after such a failure calls curve once, from the goroutine that
+// made the call, so curve must be safe for as many as share the policy.
+//
+// It is an error if curve is nil or if opts are invalid in themselves.
+func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
+	if curve == nil {
+		return nil, errors.New("backoff: curve is nil")
+	}
+	if err := opts.validate("", 0); err != nil {
+		return nil, err
+	}
+	return newSchedule(custom(curve), unknown, opts), nil
+}
+
+type custom func(n int) time.Duration
+
+func (c custom) at(n int) time.Duration { return max(c(n), 0) }
+func (c custom) String() string         { return "custom" }
+
+// Must returns p if err is nil and panics with err otherwise. It is for
+// policies made from constants, in variable declarations and tests.
+func Must(p Policy, err error) Policy {
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// A curve is what tells one kind of schedule from another.
+type curve interface {
+	at(n int) time.Duration // the delay after n counted failures, for n ≥ 1
+	fmt.Stringer
+}
+
+// A schedule is the Policy of this package: a curve, and what Options make of
+// any curve. The ranges that jitter may draw from are worked out beforehand,
+// as far as the table goes.
+type schedule struct {
+	curve  curve
+	opts   Options
+	spread spread
+	source *source // nil for the top-level generator
+
+	table []span // the ranges of the first counted failures
+	last  int    // the counted failure after which all ranges are…
+	final span   // …this one
+}
+
+const (
+	tableSize = 64 // attempts in a table, at most: 1 KiB
+	unknown   = 0  // the last change of a curve that only its caller knows
+)
+
+// newSchedule returns c under opts, where last is the failure that brings the
+// last change of c as opts cut it.
+func newSchedule(c curve, last int, opts Options) *schedule {
+	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), last: math.MaxInt}
+	if opts.Source != nil {
+		s.source = &source{src: opts.Source}
+	}
+	if last != unknown {
+		s.last, s.final = last, s.compute(last)
+		s.table = make([]span, min(last, tableSize))
+		for i := range s.table {
+			s.table[i] = s.compute(i + 1)
+		}
+	}
+	return s
+}
+
+// reach returns the first failure at which c, which must never fall, is as high
+// as it gets below the ceiling.
+func reach(c curve, ceiling time.Duration) int {
+	top := min(c.at(math.MaxInt), ceiling)
+	there := func(i int) bool { return c.at(i+1) >= top }
+	i := sort.Search(tableSize, there) // a few probes do, for most schedules
+	if i == tableSize {
+		i = sort.Search(math.MaxInt, there)
+	}
+	return i + 1
+}
+
+// compute returns the range of the delays after n counted failures.
+func (s *schedule) compute(n int) span {
+	return s.spread.around(min(s.curve.at(n), s.opts.ceiling()))
+}
+
+func (s *schedule) Delay(attempt int) time.Duration {
+	if attempt <= s.opts.Free {
+		return 0
+	}
+	var r span
+	if i := uint(attempt - s.opts.Free - 1); i < uint(len(s.table)) {
+		r = s.table[i]
+	} else {
+		r = s.beyond(attempt - s.opts.Free)
+	}
+	if r.width == 0 {
+		return time.Duration(r.low)
+	}
+	if s.source == nil {
+		return r.pick(rand.Uint64())
+	}
+	return r.pick(s.source.Uint64())
+}
+
+// beyond returns the range after n counted failures, more than the table holds.
+func (s *schedule) beyond(n int) span {
+	if n > s.last {
+		return s.final
+	}
+	return s.compute(n)
+}
+
+func (s *schedule) At(attempt int, now time.Time) time.Time {
+	return now.Add(s.Delay(attempt))
+}
+
+func (s *schedule) String() string {
+	var b strings.Builder
+	b.WriteString(s.curve.String())
+	if s.opts.Max != 0 {
+		fmt.Fprintf(&b, ", max %v", s.opts.Max)
+	}
+	if s.opts.Free != 0 {
+		fmt.Fprintf(&b, ", free %d", s.opts.Free)
+	}
+	if s.opts.Jitter != (Jitter{}) {
+		fmt.Fprintf(&b, ", jitter %s", s.opts.Jitter.text())
+	}
+	if s.opts.Source != nil {
+		fmt.Fprintf(&b, ", source %T", s.opts.Source)
+	}
+	return b.String()
+}
+
+func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

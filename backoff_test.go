@@ -1,0 +1,667 @@
+package backoff_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/backoff"
+)
+
+const (
+	ms      = time.Millisecond
+	largest = time.Duration(math.MaxInt64)
+)
+
+func fibonacci(n int) time.Duration {
+	a, b := time.Duration(0), time.Second
+	for range min(n, 40) {
+		a, b = b, a+b
+	}
+	return a
+}
+
+// delayTests maps attempts to the delays wanted, for policies without jitter.
+var delayTests = []struct {
+	policy backoff.Policy
+	want   map[int]time.Duration
+}{
+	{
+		policy: backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{})),
+		want: map[int]time.Duration{
+			math.MinInt: 0, -1: 0, 0: 0,
+			1: 100 * ms, 2: 200 * ms, 3: 400 * ms, 37: 100 * ms << 36,
+			38: largest, 64: largest, 65: largest, 1025: largest, math.MaxInt: largest,
+		},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{Max: time.Second})),
+		want: map[int]time.Duration{
+			4: 800 * ms, 5: time.Second, 6: time.Second, 64: time.Second, 65: time.Second,
+			200: time.Second, 1025: time.Second, 1e6: time.Second, math.MaxInt: time.Second,
+		},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(1, 2, backoff.Options{})),
+		want:   map[int]time.Duration{1: 1, 63: 1 << 62, 64: largest, math.MaxInt: largest},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(0, 2, backoff.Options{})),
+		want:   map[int]time.Duration{1: 0, 1026: 0, math.MaxInt: 0},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(0, math.MaxFloat64, backoff.Options{})),
+		want:   map[int]time.Duration{1: 0, 2: 0, 1026: 0},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(1, math.MaxFloat64, backoff.Options{})),
+		want:   map[int]time.Duration{1: 1, 2: largest, 3: largest, math.MaxInt: largest},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(10*ms, 1.4, backoff.Options{})),
+		want:   map[int]time.Duration{2: 14 * ms, 3: 19600 * time.Microsecond},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(10*ms, 1.2, backoff.Options{})),
+		want:   map[int]time.Duration{7: 29859840},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(1<<53+1, 1.5, backoff.Options{})),
+		want:   map[int]time.Duration{1: 1<<53 + 1, 2: 13510798882111490}, // half a nanosecond goes up
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(largest, 1, backoff.Options{})),
+		want:   map[int]time.Duration{1: largest, 2: largest, math.MaxInt: largest},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(1, 1+0x1p-52, backoff.Options{})), // the slowest there is
+		want:   map[int]time.Duration{1: 1, 1e6: 1, math.MaxInt32: 1},
+	},
+	{
+		policy: backoff.Must(backoff.Exponential(100*ms, 1.0001, backoff.Options{Max: time.Minute})),
+		want: map[int]time.Duration{
+			1: 100 * ms, 64: 100631957, 65: 100642020, 66: 100652084, // where the table ends
+			63972: 59991031337, 63973: 59997030440, 63974: time.Minute, 63975: time.Minute, // where Max is reached
+			math.MaxInt: time.Minute,
+		},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(time.Second, 500*ms, backoff.Options{})),
+		want:   map[int]time.Duration{-1: 0, 0: 0, 1: time.Second, 2: 1500 * ms, 64: 32500 * ms, 65: 33 * time.Second},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(time.Second, 500*ms, backoff.Options{Max: 2100 * ms})),
+		want:   map[int]time.Duration{3: 2 * time.Second, 4: 2100 * ms, 5: 2100 * ms, math.MaxInt: 2100 * ms},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(time.Hour, time.Hour, backoff.Options{})),
+		want: map[int]time.Duration{
+			2562047: 2562047 * time.Hour, 2562048: largest, 2562049: largest, math.MaxInt: largest,
+		},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(largest, 0, backoff.Options{})),
+		want:   map[int]time.Duration{1: largest, 2: largest, math.MaxInt: largest},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(largest, largest, backoff.Options{})),
+		want:   map[int]time.Duration{1: largest, 2: largest, 3: largest, math.MaxInt: largest},
+	},
+	{
+		policy: backoff.Must(backoff.Constant(0, backoff.Options{})),
+		want:   map[int]time.Duration{0: 0, 1: 0, 2: 0},
+	},
+	{
+		policy: backoff.Must(backoff.Constant(time.Second, backoff.Options{Free: 1, Max: time.Second})),
+		want:   map[int]time.Duration{math.MinInt: 0, 0: 0, 1: 0, 2: time.Second, 3: time.Second, math.MaxInt: time.Second},
+	},
+	{
+		policy: backoff.Must(backoff.Constant(time.Second, backoff.Options{Free: math.MaxInt})),
+		want:   map[int]time.Duration{math.MinInt: 0, math.MinInt + 1: 0, -1: 0, 0: 0, 1: 0, math.MaxInt: 0},
+	},
+	{
+		policy: backoff.Must(backoff.Stepped([]time.Duration{3, 1, 2}, backoff.Options{Free: 2})),
+		want:   map[int]time.Duration{0: 0, 1: 0, 2: 0, 3: 3, 4: 1, 5: 2, 6: 2, math.MaxInt: 2},
+	},
+	{
+		policy: backoff.Must(backoff.Stepped([]time.Duration{3, 1, 2}, backoff.Options{Max: 1})),
+		want:   map[int]time.Duration{1: 1, 2: 1, 3: 1, 4: 1},
+	},
+	{
+		policy: backoff.Must(backoff.Stepped(append(make([]time.Duration, 99), 5), backoff.Options{})), // longer than the table
+		want:   map[int]time.Duration{1: 0, 64: 0, 65: 0, 99: 0, 100: 5, 101: 5, math.MaxInt: 5},
+	},
+	{
+		policy: backoff.Must(backoff.Custom(fibonacci, backoff.Options{Free: 1, Max: 10 * time.Second})),
+		want: map[int]time.Duration{
+			-1: 0, 0: 0, 1: 0, 2: time.Second, 3: time.Second, 4: 2 * time.Second, 5: 3 * time.Second,
+			6: 5 * time.Second, 7: 8 * time.Second, 8: 10 * time.Second, math.MaxInt: 10 * time.Second,
+		},
+	},
+	{
+		policy: backoff.Must(backoff.Custom(func(n int) time.Duration { return time.Duration(2 - n) }, backoff.Options{})),
+		want:   map[int]time.Duration{1: 1, 2: 0, 3: 0, math.MaxInt32: 0},
+	},
+}
+
+func TestDelay(t *testing.T) {
+	for _, test := range delayTests {
+		for attempt, want := range test.want {
+			if got := test.policy.Delay(attempt); got != want {
+				t.Errorf("%v: Delay(%d) = %v, want %v", test.policy, attempt, got, want)
+			}
+		}
+	}
+}
+
+func TestDelayStaysAtCeiling(t *testing.T) {
+	p := backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{Max: time.Second}))
+	for attempt := 5; attempt <= 200; attempt++ {
+		if got := p.Delay(attempt); got != time.Second {
+			t.Errorf("Delay(%d) = %v, want 1s", attempt, got)
+		}
+	}
+}
+
+func TestAt(t *testing.T) {
+	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
+	now := time.Date(2026, 11, 30, 12, 0, 0, 1, zone)
+	for _, test := range delayTests {
+		for attempt, want := range test.want {
+			if got := test.policy.At(attempt, now); got != now.Add(want) {
+				t.Errorf("%v: At(%d, %v) = %v, want %v", test.policy, attempt, now, got, now.Add(want))
+			}
+		}
+	}
+}
+
+func TestSteppedCopiesDelays(t *testing.T) {
+	delays := append(slices.Repeat([]time.Duration{time.Second}, 99), time.Second)
+	p := backoff.Must(backoff.Stepped(delays, backoff.Options{}))
+	for i := range delays {
+		delays[i] = time.Hour
+	}
+	for _, attempt := range []int{1, 99, 100, 101} {
+		if got := p.Delay(attempt); got != time.Second {
+			t.Errorf("Delay(%d) = %v after a change of the slice, want 1s", attempt, got)
+		}
+	}
+	if s := p.(fmt.Stringer).String(); strings.Contains(s, "h") {
+		t.Errorf("String() = %q after a change of the slice", s)
+	}
+}
+
+func TestCustomCallsCurveOnce(t *testing.T) {
+	var calls []int
+	curve := func(n int) time.Duration { calls = append(calls, n); return 1 }
+	p := backoff.Must(backoff.Custom(curve, backoff.Options{Free: 2, Jitter: backoff.Full()}))
+	for _, attempt := range []int{-1, 0, 1, 2, 3, 4, 100, math.MaxInt} {
+		p.Delay(attempt)
+	}
+	p.At(5, time.Time{})
+	if want := []int{1, 2, 98, math.MaxInt - 2, 3}; !slices.Equal(calls, want) {
+		t.Errorf("curve was called with %d, want %d", calls, want)
+	}
+}
+
+// made holds what a constructor returned, so that a table can.
+type made struct {
+	policy backoff.Policy
+	err    error
+}
+
+func result(p backoff.Policy, err error) made { return made{p, err} }
+
+func TestArgumentErrors(t *testing.T) {
+	const second = time.Second
+	var none backoff.Options
+	max := backoff.Options{Max: second}
+	tests := []struct {
+		got  made
+		want string
+	}{
+		{result(backoff.Exponential(-second, 2, none)), "backoff: negative base -1s"},
+		{result(backoff.Exponential(second+1, 2, max)), "backoff: base 1.000000001s above Max 1s"},
+		{result(backoff.Exponential(second, 0.99, none)), "backoff: factor not finite or below 1: 0.99"},
+		{result(backoff.Exponential(second, -2, none)), "backoff: factor not finite or below 1: -2"},
+		{result(backoff.Exponential(second, math.NaN(), none)), "backoff: factor not finite or below 1: NaN"},
+		{result(backoff.Exponential(second, math.Inf(1), none)), "backoff: factor not finite or below 1: +Inf"},
+		{result(backoff.Linear(-second, second, none)), "backoff: negative base -1s"},
+		{result(backoff.Linear(second, -second, none)), "backoff: negative step -1s"},
+		{result(backoff.Linear(second+1, second, max)), "backoff: base 1.000000001s above Max 1s"},
+		{result(backoff.Constant(-second, none)), "backoff: negative delay -1s"},
+		{result(backoff.Constant(second+1, max)), "backoff: delay 1.000000001s above Max 1s"},
+		{result(backoff.Stepped(nil, none)), "backoff: empty delays []"},
+		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: empty delays []"},
+		{result(backoff.Stepped([]time.Duration{0, second, -second}, none)), "backoff: negative delays[2] -1s"},
+		{result(backoff.Custom(nil, none)), "backoff: curve is nil"},
+	}
+	for _, test := range tests {
+		if test.got.err == nil || test.got.err.Error() != test.want {
+			t.Errorf("error = %v, want %s", test.got.err, test.want)
+		}
+		if test.got.policy != nil {
+			t.Errorf("policy = %v beside the error %s, want nil", test.got.policy, test.want)
+		}
+	}
+}
+
+func TestOptionsErrors(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	tests := []struct {
+		opts backoff.Options
+		want string
+	}{
+		{backoff.Options{Max: -1}, "backoff: negative Max -1ns"},
+		{backoff.Options{Free: -1}, "backoff: negative Free -1"},
+		{backoff.Options{Jitter: backoff.Fraction(-0.1)}, "backoff: jitter fraction outside [0, 1]: -0.1"},
+		{backoff.Options{Jitter: backoff.Fraction(1.1)}, "backoff: jitter fraction outside [0, 1]: 1.1"},
+		{backoff.Options{Jitter: backoff.Fraction(nan)}, "backoff: jitter fraction outside [0, 1]: NaN"},
+		{backoff.Options{Jitter: backoff.Between(-0.1, 1)}, "backoff: negative jitter low -0.1"},
+		{backoff.Options{Jitter: backoff.Between(1.5, 1)}, "backoff: jitter low 1.5 above high 1"},
+		{backoff.Options{Jitter: backoff.Between(nan, 1)}, "backoff: jitter low not finite: NaN"},
+		{backoff.Options{Jitter: backoff.Between(-inf, 1)}, "backoff: jitter low not finite: -Inf"},
+		{backoff.Options{Jitter: backoff.Between(0, nan)}, "backoff: jitter high not finite: NaN"},
+		{backoff.Options{Jitter: backoff.Between(0, inf)}, "backoff: jitter high not finite: +Inf"},
+	}
+	for _, test := range tests {
+		for _, got := range []made{
+			result(backoff.Exponential(1, 2, test.opts)),
+			result(backoff.Linear(1, 1, test.opts)),
+			result(backoff.Constant(1, test.opts)),
+			result(backoff.Stepped([]time.Duration{1}, test.opts)),
+			result(backoff.Custom(fibonacci, test.opts)),
+		} {
+			if got.err == nil || got.err.Error() != test.want {
+				t.Errorf("error = %v, want %s", got.err, test.want)
+			}
+			if got.policy != nil {
+				t.Errorf("policy = %v beside the error %s, want nil", got.policy, test.want)
+			}
+		}
+	}
+}
+
+func TestMust(t *testing.T) {
+	p, err := backoff.Constant(1, backoff.Options{})
+	if got := backoff.Must(p, err); got != p {
+		t.Errorf("Must(p, nil) = %v, want %v", got, p)
+	}
+	_, err = backoff.Constant(-1, backoff.Options{})
+	defer func() {
+		if got := recover(); got != err {
+			t.Errorf("Must(nil, err) panics with %v, want %v", got, err)
+		}
+	}()
+	backoff.Must(nil, err)
+}
+
+func TestString(t *testing.T) {
+	second := []time.Duration{time.Second}
+	tests := []struct {
+		policy backoff.Policy
+		want   string
+	}{
+		{
+			policy: backoff.Must(backoff.Exponential(15*time.Second, 2, backoff.Options{
+				Max: 12 * time.Hour, Free: 3, Jitter: backoff.Fraction(0.2),
+			})),
+			want: "exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%",
+		},
+		{
+			policy: backoff.Must(backoff.Exponential(0, 1.5, backoff.Options{Jitter: backoff.Fraction(0)})),
+			want:   "exponential 0s ×1.5, jitter ±0%",
+		},
+		{
+			policy: backoff.Must(backoff.Linear(time.Second, 500*ms, backoff.Options{Jitter: backoff.Full()})),
+			want:   "linear 1s +500ms, jitter full",
+		},
+		{
+			policy: backoff.Must(backoff.Constant(time.Minute, backoff.Options{Jitter: backoff.Between(0.5, 1)})),
+			want:   "constant 1m0s, jitter between 0.5 and 1",
+		},
+		{
+			policy: backoff.Must(backoff.Stepped(append(second, time.Minute), backoff.Options{Jitter: backoff.Fraction(0.29)})),
+			want:   "stepped 1s 1m0s, jitter ±29%",
+		},
+		{
+			policy: backoff.Must(backoff.Custom(fibonacci, backoff.Options{Max: 1, Source: rand.NewPCG(1, 2)})),
+			want:   "custom, max 1ns, source *rand.PCG",
+		},
+	}
+	for _, test := range tests {
+		if got := fmt.Sprint(test.policy); got != test.want {
+			t.Errorf("fmt prints %s, want %s", got, test.want)
+		}
+		got, err := json.Marshal(map[string]backoff.Policy{"retry": test.policy})
+		if want := `{"retry":"` + test.want + `"}`; err != nil || string(got) != want {
+			t.Errorf("encoding/json prints %s, %v, want %s", got, err, want)
+		}
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "retry", test.policy)
+		slog.New(slog.NewTextHandler(&log, nil)).Info("start", "retry", test.policy)
+		for _, want := range []string{`"retry":"` + test.want + `"`, `retry="` + test.want + `"`} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("log/slog prints %s, want %s", &log, want)
+			}
+		}
+	}
+}
+
+// ends is a Source that answers the lowest number, then the highest, and
+// counts.
+type ends struct{ draws int }
+
+func (e *ends) Uint64() uint64 {
+	e.draws++
+	return -uint64((e.draws + 1) % 2)
+}
+
+// rangeTests holds the lowest and the highest delay for a jitter.
+var rangeTests = []struct {
+	jitter backoff.Jitter
+	delay  time.Duration
+	low    time.Duration
+	high   time.Duration
+}{
+	{backoff.Fraction(0.2), 10, 8, 12},
+	{backoff.Fraction(0.2), 12, 10, 14}, // of 9.6 to 14.4
+	{backoff.Fraction(0.2), 20 * time.Second, 16 * time.Second, 24 * time.Second},
+	{backoff.Fraction(0.3), 10, 7, 13}, // 0.3·10 as decimals, not as float64s
+	{backoff.Fraction(0.7), 10, 3, 17},
+	{backoff.Fraction(0.29), 100, 71, 129},
+	{backoff.Fraction(1), 10, 0, 20},
+	{backoff.Fraction(1), largest, 0, largest},
+	{backoff.Fraction(0.1), largest, 8301034833169298227, largest},
+	{backoff.Fraction(0.2), 0, 0, 0},
+	{backoff.Fraction(0.2), 1, 1, 1},
+	{backoff.Fraction(1e-9), time.Second, time.Second - 1, time.Second + 1},
+	{backoff.Fraction(1e-300), largest, largest, largest},
+	{backoff.Full(), 0, 0, 0},
+	{backoff.Full(), 3, 0, 3},
+	{backoff.Full(), 1<<53 + 1, 0, 1<<53 + 1},
+	{backoff.Full(), largest, 0, largest},
+	{backoff.Between(0, 1), largest - 1, 0, largest - 1},
+	{backoff.Between(0.5, 1), 10, 5, 10},
+	{backoff.Between(0.5, 1), 11, 6, 11},
+	{backoff.Between(0.5, 1), largest, 1 << 62, largest},
+	{backoff.Between(0.8, 1), 1<<53 + 3, 7205759403792796, 1<<53 + 3},
+	{backoff.Between(0.8, 1.2), 10, 8, 12},
+	{backoff.Between(0.29, 0.57), 100, 29, 57},
+	{backoff.Between(1, 1.5), 3, 3, 4},
+	{backoff.Between(1, 1.5), largest, largest, largest},
+	{backoff.Between(1, 2), 1 << 62, 1 << 62, largest},
+	{backoff.Between(2, 3), 5, 10, 15},
+	{backoff.Between(2, 3), largest, largest, largest},
+	{backoff.Between(0.9999999999999999, 1), 1 << 62, 1<<62 - 461, 1 << 62},
+	{backoff.Between(0, 1e300), 0, 0, 0},
+	{backoff.Between(0, 1e300), 1, 0, largest},
+	{backoff.Between(0, math.SmallestNonzeroFloat64), largest, 0, 0},
+	{backoff.Between(0.2, 0.8), 1, 1, 1}, // nothing whole from 0.2 to 0.8
+}
+
+func TestJitterRange(t *testing.T) {
+	for _, test := range rangeTests {
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: new(ends)}))
+		if got := p.Delay(1); got != test.low {
+			t.Errorf("%v: lowest delay = %d ns, want %d", p, got, test.low)
+		}
+		if got := p.Delay(2); got != test.high {
+			t.Errorf("%v: highest delay = %d ns, want %d", p, got, test.high)
+		}
+	}
+}
+
+func TestJitterWithoutChoice(t *testing.T) {
+	for _, test := range []struct {
+		jitter backoff.Jitter
+		want   time.Duration
+	}{
+		{backoff.Jitter{}, 11},
+		{backoff.Fraction(0), 11},
+		{backoff.Between(1, 1), 11},
+		{backoff.Between(0.5, 0.5), 6}, // 5.5, rounded up
+		{backoff.Between(3, 3), 33},
+	} {
+		source := new(ends)
+		p := backoff.Must(backoff.Constant(11, backoff.Options{Jitter: test.jitter, Source: source}))
+		if got := p.Delay(1); got != test.want {
+			t.Errorf("%v: Delay(1) = %d ns, want %d", p, got, test.want)
+		}
+		if source.draws != 0 {
+			t.Errorf("%v: %d draws, want none", p, source.draws)
+		}
+	}
+}
+
+func TestOneDrawForEachJitteredDelay(t *testing.T) {
+	for _, test := range []struct {
+		delay  time.Duration
+		jitter backoff.Jitter
+	}{
+		{0, backoff.Full()}, // a range of one delay, but not for every delay
+		{1, backoff.Fraction(0.2)},
+		{1, backoff.Between(0.2, 0.8)},
+		{1, backoff.Fraction(1e-300)},
+		{time.Second, backoff.Fraction(0.2)},
+		{time.Second, backoff.Full()},
+	} {
+		source := new(ends)
+		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: source}))
+		for i, attempt := range []int{3, 4, 100, math.MaxInt} {
+			p.Delay(attempt)
+			p.Delay(2) // free
+			p.Delay(0)
+			if source.draws != i+1 {
+				t.Errorf("%v: %d draws for %d counted failures", p, source.draws, i+1)
+			}
+		}
+		p.At(3, time.Time{})
+		if source.draws != 5 {
+			t.Errorf("%v: At took %d draws, want 1", p, source.draws-4)
+		}
+	}
+}
+
+// These delays may never change.
+func TestGoldenDelays(t *testing.T) {
+	tests := []struct {
+		jitter backoff.Jitter
+		want   []time.Duration
+	}{
+		{backoff.Fraction(0.2), []time.Duration{
+			1107749308, 1569861734, 2505985202, 3775405381, 4524409448, 6200160968,
+			11390222935, 16740007940, 21864525721, 33579984956, 61399805030, 58674935282,
+		}},
+		{backoff.Full(), []time.Duration{
+			769373270, 924654336, 1764963004, 2688513453, 1186023620, 312902420,
+			5694307339, 7678144849, 3403501803, 7063243640, 38169434449, 26687338205,
+		}},
+		{backoff.Between(0.5, 1), []time.Duration{
+			884686635, 1212327168, 2007481502, 3031756726, 3124261810, 3953326210,
+			8542466169, 12382041175, 14516204026, 22753301508, 47917236756, 43343669102,
+		}},
+	}
+	for _, test := range tests {
+		p := backoff.Must(backoff.Exponential(time.Second, 1.5, backoff.Options{
+			Max: time.Minute, Jitter: test.jitter, Source: rand.NewPCG(1, 2),
+		}))
+		var got []time.Duration
+		for attempt := 1; attempt <= 12; attempt++ {
+			got = append(got, p.Delay(attempt))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: delays = %d, want %d", p, got, test.want)
+		}
+	}
+}
+
+func TestJitterSpreadsAtCeiling(t *testing.T) {
+	const draws = 1000
+	for _, test := range []struct {
+		jitter    backoff.Jitter
+		low, high time.Duration
+	}{
+		{backoff.Fraction(0.2), 16 * time.Second, 24 * time.Second},
+		{backoff.Between(0.8, 1), 16 * time.Second, 20 * time.Second},
+		{backoff.Full(), 0, 20 * time.Second},
+	} {
+		p := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
+			Max: 20 * time.Second, Jitter: test.jitter, Source: rand.NewPCG(1, 2),
+		}))
+		seen := make(map[time.Duration]bool)
+		for range draws {
+			d := p.Delay(50)
+			if d < test.low || d > test.high {
+				t.Fatalf("%v: Delay(50) = %v, want %v to %v", p, d, test.low, test.high)
+			}
+			seen[d] = true
+		}
+		if len(seen) < draws-5 {
+			t.Errorf("%v: %d distinct delays of %d", p, len(seen), draws)
+		}
+	}
+}
+
+// Each whole nanosecond of a range, or each hundredth part of a wide one, must
+// come up as often as the others: chi-squared, against its 99.9 % quantile. The
+// seed is fixed, and so is the outcome.
+func TestJitterIsEven(t *testing.T) {
+	const draws = 200_000
+	for _, test := range []struct {
+		delay     time.Duration
+		jitter    backoff.Jitter
+		low, high time.Duration
+	}{
+		{10, backoff.Fraction(0.2), 8, 12},
+		{3, backoff.Full(), 0, 3},
+		{10, backoff.Between(0.5, 1), 5, 10},
+		{10, backoff.Between(1, 1.5), 10, 15},
+		{999, backoff.Full(), 0, 999},
+		{time.Hour, backoff.Fraction(0.2), 48 * time.Minute, 72 * time.Minute},
+		{time.Hour, backoff.Full(), 0, time.Hour},
+		{time.Hour, backoff.Between(0.5, 1), 30 * time.Minute, time.Hour},
+		{largest, backoff.Fraction(0.5), 1 << 62, largest},
+		{largest, backoff.Full(), 0, largest},
+	} {
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: rand.NewPCG(1, 2)}))
+		width := uint64(test.high-test.low) + 1
+		buckets := width
+		if width > 1000 {
+			buckets = 100
+		}
+		counts := make([]float64, buckets)
+		for range draws {
+			d := p.Delay(1)
+			if d < test.low || d > test.high {
+				t.Fatalf("%v: Delay(1) = %d ns, want %d to %d", p, d, test.low, test.high)
+			}
+			hi, lo := bits.Mul64(uint64(d-test.low), buckets)
+			bucket, _ := bits.Div64(hi, lo, width)
+			counts[bucket]++
+		}
+		expected := float64(draws) / float64(buckets)
+		var chi2 float64
+		for _, n := range counts {
+			chi2 += (n - expected) * (n - expected) / expected
+		}
+		free := float64(buckets - 1) // the quantile is Wilson and Hilferty's approximation
+		if limit := free * math.Pow(1-2/(9*free)+3.09*math.Sqrt(2/(9*free)), 3); chi2 > limit {
+			t.Errorf("%v: χ² = %.1f over %d buckets, want at most %.1f", p, chi2, buckets, limit)
+		}
+	}
+}
+
+// many calls f from 8 goroutines, 1000 times from each.
+func many(f func()) {
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				f()
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestGoroutinesShareSource(t *testing.T) {
+	policy := func() backoff.Policy {
+		return backoff.Must(backoff.Constant(time.Second, backoff.Options{Jitter: backoff.Full(), Source: rand.NewPCG(1, 2)}))
+	}
+	var mu sync.Mutex
+	var got, want []time.Duration
+	p := policy()
+	many(func() {
+		d := p.Delay(1)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, d)
+	})
+	p = policy()
+	for range len(got) {
+		want = append(want, p.Delay(1))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Error("8 goroutines drew other delays than one would have")
+	}
+}
+
+// The race detector has the last word here.
+func TestGoroutinesSharePolicy(t *testing.T) {
+	for _, jitter := range []backoff.Jitter{{}, backoff.Full()} {
+		opts := backoff.Options{Free: 1, Max: time.Minute, Jitter: jitter}
+		for _, p := range []backoff.Policy{
+			backoff.Must(backoff.Exponential(time.Second, 1.001, opts)),
+			backoff.Must(backoff.Linear(time.Second, 1, opts)),
+			backoff.Must(backoff.Constant(time.Second, opts)),
+			backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, opts)),
+			backoff.Must(backoff.Custom(fibonacci, opts)),
+		} {
+			many(func() {
+				for _, attempt := range []int{1, 2, 3, 100, math.MaxInt} {
+					if d := p.Delay(attempt); d < 0 || d > time.Minute {
+						t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	now := time.Now()
+	for _, opts := range []backoff.Options{
+		{},
+		{Max: time.Hour, Free: 1, Jitter: backoff.Fraction(0.2)},
+		{Jitter: backoff.Full(), Source: rand.NewPCG(1, 2)},
+	} {
+		for _, p := range []backoff.Policy{
+			backoff.Must(backoff.Exponential(time.Second, 1.001, opts)),
+			backoff.Must(backoff.Linear(time.Second, 1, opts)),
+			backoff.Must(backoff.Constant(time.Second, opts)),
+			backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, opts)),
+			backoff.Must(backoff.Custom(fibonacci, opts)),
+		} {
+			for _, attempt := range []int{0, 1, 2, 64, 1000, 1e6} {
+				if n := testing.AllocsPerRun(100, func() { p.Delay(attempt) }); n != 0 {
+					t.Errorf("%v: Delay(%d) makes %v allocations, want 0", p, attempt, n)
+				}
+				if n := testing.AllocsPerRun(100, func() { p.At(attempt, now) }); n != 0 {
+					t.Errorf("%v: At(%d, now) makes %v allocations, want 0", p, attempt, n)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package backoff
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Jitter spreads delays at random, so that clients which failed together do
+// not try again together. [Fraction], [Full] and [Between] make one; the zero
+// value leaves every delay as it is. The first delay is spread like the rest.
+//
+// A delay is drawn from all whole nanoseconds of a range, both ends included
+// and each equally likely. Fractions count as the decimals they are written
+// as, and the ends of the range are right to the nanosecond, up to the largest
+// Duration, where they stop.
+//
+// Each delay that is jittered takes one Uint64 u from Options.Source and is
+// low + ⌊u·(high−low+1)/2⁶⁴⌋, for a range from low to high nanoseconds. This
+// will not change: a seed gives the same delays in every release. Free failures
+// and a Jitter that leaves no choice, such as Fraction(0), take none.
+//
+// A Jitter is a value, safe for concurrent use by multiple goroutines.
+type Jitter struct {
+	kind      kind
+	low, high float64 // of between; a fraction is in high
+}
+
+type kind byte
+
+const (
+	exact kind = iota
+	fraction
+	between
+)
+
+// Fraction returns a jitter that draws from d·(1 ± f) for a delay d. f must be
+// from 0 to 1, or the policy's constructor returns an error.
+func Fraction(f float64) Jitter { return Jitter{fraction, 0, f} }
+
+// Full returns a jitter that draws from [0, d] for a delay d: Between(0, 1).
+// Of all jitters it spreads clients best. The name is that of
+// the AWS Architecture Blog, “Exponential Backoff And Jitter” (2015).
+func Full() Jitter { return Between(0, 1) }
+
+// Between returns a jitter that draws from [low·d, high·d] for a delay d.
+// Between(0.5, 1) is what the AWS Architecture Blog calls equal jitter,
+// Between(0.8, 1) never passes the ceiling, Between(1, 1.5) is never early.
+// Where a range has no whole nanosecond in it, the delay is low·d rounded up.
+// Both must be finite and 0 ≤ low ≤ high, or the policy's constructor returns
+// an error.
+func Between(low, high float64) Jitter { return Jitter{between, low, high} }
+
+func (j Jitter) validate() error {
+	switch {
+	case j.kind == fraction && !(j.high >= 0 && j.high <= 1): // NaN is neither
+		return invalid("jitter fraction outside [0, 1]:", j.high)
+	case j.kind != between:
+		return nil
+	case math.IsNaN(j.low) || math.IsInf(j.low, 0):
+		return invalid("jitter low not finite:", j.low)
+	case math.IsNaN(j.high) || math.IsInf(j.high, 0):
+		return invalid("jitter high not finite:", j.high)
+	case j.low < 0:
+		return invalid("negative jitter low", j.low)
+	case j.low > j.high:
+		return invalid(fmt.Sprintf("jitter low %v above high", j.low), j.high)
+	}
+	return nil
+}
+
+// text is how j reads in the String of a policy.
+func (j Jitter) text() string {
+	switch {
+	case j.kind == fraction:
+		return fmt.Sprintf("±%.15g%%", 100*j.high)
+	case j == Full():
+		return "full"
+	}
+	return fmt.Sprintf("between %v and %v", j.low, j.high)
+}
+
+// A spread is a Jitter made ready for use: the ends of the range as multiples
+// of the delay.
+type spread struct {
+	low, high ratio
+	draws     bool // low is below high
+}
+
+func (j Jitter) spread() spread {
+	switch j.kind {
+	case fraction:
+		f := decimal(j.high)
+		return spread{ratio{f.den - f.num, f.den}, ratio{f.den + f.num, f.den}, j.high > 0}
+	case between:
+		return spread{decimal(j.low), decimal(j.high), j.low < j.high}
+	}
+	return spread{low: ratio{1, 1}}
+}
+
+// A span is the range of a delay: width whole nanoseconds from low on, or just
+// low, without a draw, if width is 0.
+type span struct{ low, width uint64 }
+
+// around returns the range for the delay d.
+func (s spread) around(d time.Duration) span {
+	low, cut := s.low.of(d)
+	if cut {
+		low++ // the first whole nanosecond in the range
+	}
+	if !s.draws {
+		return span{low: low}
+	}
+	high, _ := s.high.of(d)
+	return span{low, max(low, high) - low + 1}
+}
+
+// pick returns the delay that the random number u stands for: the width is
+// scaled by u/2⁶⁴, in 128 bits.
+func (r span) pick(u uint64) time.Duration {
+	offset, _ := bits.Mul64(u, r.width)
+	return time.Duration(r.low + offset)
+}
+
+// A ratio is num/den. It holds a float64 as the decimal that someone wrote: as
+// a float64, 0.29·100 is 28.999…, which would lose a nanosecond.
+type ratio struct{ num, den uint64 }
+
+// decimal returns x as a ratio, for x ≥ 0. It leaves off the digits beyond the
+// 18th after the point, which are less than a nanosecond of 31 years.
+func decimal(x float64) ratio {
+	whole, frac, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
+	frac = frac[:min(len(frac), 18)]
+	num, _ := strconv.ParseUint(whole+frac, 10, 64) // the largest uint64 for more
+	return ratio{num, uint64(math.Pow10(len(frac)))}
+}
+
+// of returns r·d in whole nanoseconds, no more than the largest Duration, and
+// whether a part of a nanosecond was cut off.
+func (r ratio) of(d time.Duration) (ns uint64, cut bool) {
+	hi, lo := bits.Mul64(r.num, uint64(d))
+	if hi >= r.den {
+		return math.MaxInt64, false
+	}
+	ns, rest := bits.Div64(hi, lo, r.den)
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64, false
+	}
+	return ns, rest > 0
+}
+
+// A source makes a rand.Source safe for concurrent use.
+type source struct {
+	mu  sync.Mutex
+	src rand.Source
+}
+
+func (s *source) Uint64() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.src.Uint64()
+}

@@ -1,0 +1,38 @@
+package backoff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Stepped returns a policy that takes its delays from a list: delays[n-1] after
+// the n-th failure that is not free, and the last of them ever after. It keeps
+// a copy of the list. Delays above opts.Max are cut to it.
+//
+// It is an error if delays is empty or one of them negative, or if opts are
+// invalid in themselves.
+func Stepped(delays []time.Duration, opts Options) (Policy, error) {
+	if len(delays) == 0 {
+		return nil, invalid("empty delays", delays)
+	}
+	for i, d := range delays {
+		if d < 0 {
+			return nil, invalid(fmt.Sprintf("negative delays[%d]", i), d)
+		}
+	}
+	if err := opts.validate("", 0); err != nil {
+		return nil, err
+	}
+	return newSchedule(stepped(slices.Clone(delays)), len(delays), opts), nil
+}
+
+type stepped []time.Duration
+
+func (c stepped) at(n int) time.Duration { return c[min(n, len(c))-1] }
+
+func (c stepped) String() string {
+	list := fmt.Sprint([]time.Duration(c))
+	return "stepped " + strings.Trim(list, "[]")
+}
