@@ -18,6 +18,7 @@
 package backoff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -303,3 +304,45 @@ func (s *schedule) String() string {
 }
 
 func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Sleep waits for d and returns nil, at once if d is not above 0.
+//
+// If ctx is done, be it before the call or by the end of the wait, Sleep
+// returns an error that matches both ctx.Err() and [context.Cause] of ctx under
+// [errors.Is]. If the deadline of ctx is no later than the end of the wait,
+// Sleep returns an error that matches [context.DeadlineExceeded] at once,
+// rather than wait in vain.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if ctx == nil {
+		return errors.New("backoff: ctx is nil")
+	}
+	if err := done(ctx); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !deadline.After(time.Now().Add(max(d, 0))) {
+		return fmt.Errorf("backoff: no time left to wait %v: %w", d, context.DeadlineExceeded)
+	}
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return done(ctx) // both may be ready, and select picks either
+}
+
+// done returns why ctx is done, or nil if it is not.
+func done(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}

@@ -2,7 +2,9 @@ package backoff_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/backoff"
@@ -663,5 +666,155 @@ func TestNoAllocation(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestSleepWaits(t *testing.T) {
+	for _, test := range []struct{ d, want time.Duration }{
+		{math.MinInt64, 0},
+		{-1, 0},
+		{0, 0},
+		{1, 1},
+		{time.Hour, time.Hour},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			if err := backoff.Sleep(t.Context(), test.d); err != nil {
+				t.Errorf("Sleep(ctx, %v) = %v, want nil", test.d, err)
+			}
+			if got := time.Since(start); got != test.want {
+				t.Errorf("Sleep(ctx, %v) took %v, want %v", test.d, got, test.want)
+			}
+		})
+	}
+}
+
+func TestSleepWithContextDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 1000 {
+		for _, d := range []time.Duration{-1, 0, 1, time.Hour} {
+			if err := backoff.Sleep(ctx, d); !errors.Is(err, context.Canceled) {
+				t.Fatalf("Sleep(cancelled, %v) = %v, want %v", d, err, context.Canceled)
+			}
+		}
+	}
+}
+
+func TestSleepEndsWithContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute, cancel)
+		start := time.Now()
+		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
+			t.Errorf("Sleep = %v, want %v", err, context.Canceled)
+		}
+		if got := time.Since(start); got != time.Minute {
+			t.Errorf("Sleep took %v, want 1m", got)
+		}
+	})
+}
+
+// A lateContext is done from an instant on, but is slow to close its channel.
+type lateContext struct {
+	context.Context
+	end time.Time
+}
+
+func (c lateContext) Err() error {
+	if time.Now().Before(c.end) {
+		return nil
+	}
+	return context.Canceled
+}
+
+func TestSleepWithContextDoneAtEndOfWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := lateContext{context.Background(), time.Now().Add(time.Minute)}
+		if err := backoff.Sleep(ctx, time.Minute-1); err != nil {
+			t.Errorf("Sleep(ctx, 1m - 1ns) = %v, want nil", err)
+		}
+		if err := backoff.Sleep(ctx, 1); !errors.Is(err, context.Canceled) {
+			t.Errorf("Sleep(ctx, 1ns) = %v, want %v", err, context.Canceled)
+		}
+	})
+}
+
+func TestSleepGivesCause(t *testing.T) {
+	shutdown := errors.New("shutdown")
+	for _, cause := range []error{nil, shutdown, fmt.Errorf("%w: %w", shutdown, context.Canceled)} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		err := backoff.Sleep(ctx, time.Hour)
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, context.Cause(ctx)) {
+			t.Errorf("Sleep = %v, want both %v and %v", err, context.Canceled, context.Cause(ctx))
+		}
+		if n := strings.Count(err.Error(), context.Canceled.Error()); n != 1 {
+			t.Errorf("Sleep = %v, which names %v %d times", err, context.Canceled, n)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, shutdown)
+		defer cancel()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		err := backoff.Sleep(ctx, time.Hour)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, shutdown) {
+			t.Errorf("Sleep = %v, want both %v and %v", err, context.DeadlineExceeded, shutdown)
+		}
+	})
+}
+
+func TestSleepPastDeadline(t *testing.T) {
+	for _, test := range []struct {
+		deadline, d time.Duration
+		fits        bool
+	}{
+		{5 * time.Second, 10 * time.Minute, false},
+		{5 * time.Second, 5*time.Second + 1, false},
+		{5 * time.Second, 5 * time.Second, false},
+		{5 * time.Second, 5*time.Second - 1, true},
+		{5 * time.Second, 0, true},
+		{5 * time.Second, -time.Hour, true},
+		{5 * time.Second, largest, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), test.deadline)
+			defer cancel()
+			start := time.Now()
+			err := backoff.Sleep(ctx, test.d)
+			if test.fits {
+				if err != nil {
+					t.Errorf("Sleep(deadline in %v, %v) = %v, want nil", test.deadline, test.d, err)
+				}
+				return
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Sleep(deadline in %v, %v) = %v, want %v", test.deadline, test.d, err, context.DeadlineExceeded)
+			}
+			if got := time.Since(start); got != 0 {
+				t.Errorf("Sleep(deadline in %v, %v) took %v, want 0s", test.deadline, test.d, got)
+			}
+		})
+	}
+}
+
+// overdue is a context whose deadline has gone by before its timer has run.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+
+func TestSleepWithDeadlineGoneBy(t *testing.T) {
+	for _, d := range []time.Duration{-time.Hour, 0, 1} {
+		if err := backoff.Sleep(overdue{t.Context()}, d); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Sleep(overdue, %v) = %v, want %v", d, err, context.DeadlineExceeded)
+		}
+	}
+}
+
+func TestSleepWithoutContext(t *testing.T) {
+	var none context.Context
+	if err := backoff.Sleep(none, 1); err == nil || err.Error() != "backoff: ctx is nil" {
+		t.Errorf("Sleep(nil, 1ns) = %v, want an error", err)
 	}
 }
