@@ -818,3 +818,108 @@ func TestSleepWithoutContext(t *testing.T) {
 		t.Errorf("Sleep(nil, 1ns) = %v, want an error", err)
 	}
 }
+
+// now is half a second past, so that dates leave a fraction.
+var now = time.Date(2026, 10, 21, 7, 27, 50, 5e8, time.UTC)
+
+var retryAfterTests = []struct {
+	value string
+	want  time.Duration
+	ok    bool
+}{
+	{"0", 0, true},
+	{"120", 2 * time.Minute, true},
+	{"007", 7 * time.Second, true},
+	{"0.65", 650 * ms, true},
+	{"1.0", time.Second, true},
+	{"0.00000000099", 0, true},
+	{"9223372036", 9223372036 * time.Second, true},
+	{"9223372036.854775807", largest, true},
+	{"9223372036.9", largest, true},
+	{"9223372037", largest, true},
+	{"99999999999999999999", largest, true},
+
+	{"Wed, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Wednesday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Wed Oct 21 07:28:00 2026", 9500 * ms, true},
+	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
+	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
+	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
+	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true},         // gone by
+	{"Sun, 06 Nov 1994 08:49:37 GMT", 0, true},
+	{"Sunday, 06-Nov-94 08:49:37 GMT", 0, true},
+	{"Sun Nov  6 08:49:37 1994", 0, true},
+	{"Sat, 01 Jan 0000 00:00:00 GMT", 0, true},
+	{"Fri, 31 Dec 9999 23:59:59 GMT", largest, true},
+	{"Wed, 21 Oct 2026 23:59:60 GMT", 16*time.Hour + 32*time.Minute + 9500*ms, true}, // a leap second
+	// A two-digit year lies up to 50 years ahead, and else in the past.
+	{"Wednesday, 21-Oct-76 07:27:50 GMT", time.Date(2076, 10, 21, 7, 27, 50, 0, time.UTC).Sub(now), true},
+	{"Thursday, 21-Oct-76 07:27:51 GMT", 0, true},
+	{"Monday, 21-Oct-75 07:27:51 GMT", time.Date(2075, 10, 21, 7, 27, 51, 0, time.UTC).Sub(now), true},
+
+	{"", 0, false},
+	{" ", 0, false},
+	{"-0", 0, false},
+	{"-1", 0, false},
+	{"+5", 0, false},
+	{"1e3", 0, false},
+	{"0x10", 0, false},
+	{"1_000", 0, false},
+	{"10, 20", 0, false},
+	{"10s", 0, false},
+	{" 10", 0, false},
+	{"10 ", 0, false},
+	{"1.", 0, false},
+	{".5", 0, false},
+	{".", 0, false},
+	{"1.2.3", 0, false},
+	{"٥", 0, false},
+	{"NaN", 0, false},
+	{"Inf", 0, false},
+	{"soon", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 EST", 0, false},
+	{"Wednesday, 21-Oct-26 07:28:00 EST", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 gmt", 0, false},
+	{"wed, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 oct 2026 07:28:00 GMT", 0, false},
+	{"Wednesday, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21-Oct-26 07:28:00 GMT", 0, false},
+	{"Wen, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 7:28:00 GMT", 0, false},
+	{"Wed, 1 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00.5 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28 GMT", 0, false},
+	{"Wed, 21 Oct 2026 24:00:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:60 GMT", 0, false},
+	{"Wed, 31 Nov 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
+	{"Wed Oct 21 07:28:00 2026 GMT", 0, false},
+	{"2026-10-21T07:28:00Z", 0, false},
+}
+
+func TestRetryAfter(t *testing.T) {
+	elsewhere := now.In(time.FixedZone("UTC-12", -12*3600))
+	for _, test := range retryAfterTests {
+		for _, now := range []time.Time{now, elsewhere} {
+			got, ok := backoff.RetryAfter(test.value, now)
+			if got != test.want || ok != test.ok {
+				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, %v", test.value, now, got, ok, test.want, test.ok)
+			}
+		}
+	}
+}
+
+func TestRetryAfterInAnotherCentury(t *testing.T) {
+	now := time.Date(2099, 12, 31, 23, 59, 50, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"Friday, 01-Jan-00 00:00:00 GMT":   10 * time.Second,
+		"Thursday, 31-Dec-99 23:59:59 GMT": 9 * time.Second,
+		"Friday, 31-Dec-49 23:59:50 GMT":   time.Date(2149, 12, 31, 23, 59, 50, 0, time.UTC).Sub(now),
+		"Friday, 31-Dec-49 23:59:51 GMT":   0,
+	} {
+		if got, ok := backoff.RetryAfter(value, now); got != want || !ok {
+			t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", value, now, got, ok, want)
+		}
+	}
+}
