@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"math/bits"
@@ -921,5 +923,142 @@ func TestRetryAfterInAnotherCentury(t *testing.T) {
 		if got, ok := backoff.RetryAfter(value, now); got != want || !ok {
 			t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", value, now, got, ok, want)
 		}
+	}
+}
+
+var durationTests = []struct {
+	text string
+	want time.Duration
+}{
+	{"15 seconds", 15 * time.Second},
+	{"1 hour 30 minutes", 90 * time.Minute},
+	{"1h 30m", 90 * time.Minute},
+	{"1h30m", 90 * time.Minute},
+	{"1hour30minutes", 90 * time.Minute},
+	{"1 hour   30 minutes", 90 * time.Minute},
+	{" 5 minutes ", 5 * time.Minute},
+	{"\t5 minutes\r\n", 5 * time.Minute},
+	{"1.5 days", 36 * time.Hour},
+	{"2w", 336 * time.Hour},
+	{"2w1d", 360 * time.Hour},
+	{".5d", 12 * time.Hour},
+	{"1.d", 24 * time.Hour},
+	{"-1.25 weeks", -210 * time.Hour},
+	{"+1 day 1 hour", 25 * time.Hour},
+	{"-1 day 1 hour", -25 * time.Hour},
+	{"0.000000000001 days", 86}, // 86.4 ns, cut as time.ParseDuration does
+	{"1.000000000001 days", 24*time.Hour + 86},
+	{"106751 days", 106751 * 24 * time.Hour},
+	{"15250w", 15250 * 168 * time.Hour},
+	{"000000000000000000000001 day", 24 * time.Hour},
+	{"-9223372036854775808 nanoseconds", math.MinInt64},
+	{"9223372036854775807 ns", math.MaxInt64},
+	{"1 nanosecond", 1}, {"2 nanoseconds", 2},
+	{"1 microsecond", 1e3}, {"2 microseconds", 2e3},
+	{"3 us", 3e3}, {"3 µs", 3e3}, {"3 μs", 3e3},
+	{"1 millisecond", 1e6}, {"2 milliseconds", 2e6}, {"3 ms", 3e6},
+	{"1 second", 1e9}, {"3 s", 3e9},
+	{"1 minute", 60e9}, {"2 minutes", 120e9}, {"3 m", 180e9},
+	{"1 hour", 3600e9}, {"2 hours", 7200e9}, {"3 h", 10800e9},
+	{"1 day", 86400e9}, {"2 days", 172800e9}, {"3 d", 259200e9},
+	{"1 week", 604800e9}, {"2 weeks", 1209600e9}, {"3 w", 1814400e9},
+	{"1 weeks 1 days", 8 * 86400e9},
+
+	{"-9223372036854775808ns", math.MinInt64}, // the rest as time.ParseDuration
+	{".5s", 500 * ms},
+	{"1.s", time.Second},
+	{"+5s", 5 * time.Second},
+	{"1s1s", 2 * time.Second},
+	{"0", 0}, {"+0", 0}, {"-0", 0}, {" 0 ", 0},
+}
+
+func TestParseDuration(t *testing.T) {
+	for _, test := range durationTests {
+		if got, err := backoff.ParseDuration(test.text); got != test.want || err != nil {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", test.text, got, err, test.want)
+		}
+	}
+}
+
+var durationErrorTests = []struct{ text, want string }{
+	{"3 months", `backoff: unknown unit "months" in duration "3 months"`},
+	{"5 meters", `backoff: unknown unit "meters" in duration "5 meters"`},
+	{"5 min", `backoff: unknown unit "min" in duration "5 min"`},
+	{"5M", `backoff: unknown unit "M" in duration "5M"`},
+	{"5 Seconds", `backoff: unknown unit "Seconds" in duration "5 Seconds"`},
+	{"1y", `backoff: unknown unit "y" in duration "1y"`},
+	{"1 hour, 30 minutes", `backoff: unknown unit "hour," in duration "1 hour, 30 minutes"`},
+	{"1h\t30m", `backoff: unknown unit "h\t" in duration "1h\t30m"`},
+	{"1h-30m", `backoff: unknown unit "h-" in duration "1h-30m"`},
+	{"1e3s", `backoff: unknown unit "e" in duration "1e3s"`},
+	{"600", `backoff: missing unit in duration "600"`},
+	{" 600 ", `backoff: missing unit in duration " 600 "`},
+	{"00", `backoff: missing unit in duration "00"`},
+	{"1 hour 30", `backoff: missing unit in duration "1 hour 30"`},
+	{"1 hour 0", `backoff: missing unit in duration "1 hour 0"`},
+	{"1  hour", `backoff: missing unit in duration "1  hour"`},
+	{"1.2.3s", `backoff: missing unit in duration "1.2.3s"`},
+	{"1 2s", `backoff: missing unit in duration "1 2s"`},
+	{"", `backoff: missing number in duration ""`},
+	{" ", `backoff: missing number in duration " "`},
+	{"-", `backoff: missing number in duration "-"`},
+	{"--1s", `backoff: missing number in duration "--1s"`},
+	{"- 1s", `backoff: missing number in duration "- 1s"`},
+	{".", `backoff: missing number in duration "."`},
+	{".s", `backoff: missing number in duration ".s"`},
+	{"soon", `backoff: missing number in duration "soon"`},
+	{"1 hour and 30 minutes", `backoff: missing number in duration "1 hour and 30 minutes"`},
+	{"٥s", `backoff: missing number in duration "٥s"`},
+	{"106752 days", `backoff: overflow in duration "106752 days"`},
+	{"15251w", `backoff: overflow in duration "15251w"`},
+	{"5124096 hours", `backoff: overflow in duration "5124096 hours"`},
+	{"5124096h", `backoff: overflow in duration "5124096h"`},
+	{"1000000000000 days", `backoff: overflow in duration "1000000000000 days"`},
+	{"99999999999999999999 days", `backoff: overflow in duration "99999999999999999999 days"`},
+	{"106751 days 1 day", `backoff: overflow in duration "106751 days 1 day"`},
+	{"-9223372036854775809 ns", `backoff: overflow in duration "-9223372036854775809 ns"`},
+}
+
+func TestParseDurationErrors(t *testing.T) {
+	for _, test := range durationErrorTests {
+		got, err := backoff.ParseDuration(test.text)
+		if got != 0 || err == nil || err.Error() != test.want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want 0s, %s", test.text, got, err, test.want)
+		}
+	}
+}
+
+func TestDurationInJSON(t *testing.T) {
+	var config struct{ Base, Max backoff.Duration }
+	if err := json.Unmarshal([]byte(`{"Base": "15 seconds", "Max": "2w"}`), &config); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.Marshal(config)
+	if want := `{"Base":"15s","Max":"336h0m0s"}`; string(got) != want || err != nil {
+		t.Errorf("Marshal = %s, %v, want %s", got, err, want)
+	}
+	for _, text := range []string{`{"Base": "5 min"}`, `{"Base": 15}`, `{"Base": 1.5}`} {
+		if err := json.Unmarshal([]byte(text), &config); err == nil {
+			t.Errorf("Unmarshal(%s) = nil, want an error", text)
+		}
+		if config.Base.Duration != 15*time.Second {
+			t.Errorf("Unmarshal(%s) leaves %v, want 15s", text, config.Base)
+		}
+	}
+}
+
+func TestDurationAsFlag(t *testing.T) {
+	var wait backoff.Duration
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&wait, "wait", backoff.Duration{Duration: time.Minute}, "")
+	if got := flags.Lookup("wait").DefValue; got != "1m0s" {
+		t.Errorf("default = %s, want 1m0s", got)
+	}
+	if err := flags.Parse([]string{"-wait", "1.5 days"}); err != nil || wait.Duration != 36*time.Hour {
+		t.Errorf("Parse = %v, wait = %v, want 36h", err, wait)
+	}
+	if err := flags.Parse([]string{"-wait", "15"}); err == nil || wait.Duration != 36*time.Hour {
+		t.Errorf("Parse = %v, wait = %v, want an error and 36h", err, wait)
 	}
 }

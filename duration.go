@@ -1,13 +1,145 @@
 package backoff
 
 import (
+	"fmt"
 	"math"
 	"math/bits"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 const digits = "0123456789"
+
+// ParseDuration reads a duration as people write it: "15 seconds",
+// "1 hour 30 minutes", "1.5 days", "2w".
+//
+// It reads all that [time.ParseDuration] reads, with the same result: a sign if
+// need be, then one or more decimal numbers, each with a unit. Beyond that,
+//   - a unit can be d for days of 24 hours or w for weeks of 7 days;
+//   - a unit can be a word, from nanosecond to week, singular or plural;
+//   - one space can stand before a unit, spaces between one term and the next,
+//     and white space around it all.
+//
+// There are no months or years, whose length varies, no other abbreviations and
+// no capitals. The error quotes the text and says what is wrong with it: a
+// missing number or unit, an unknown unit, or more than a Duration can hold.
+func ParseDuration(text string) (time.Duration, error) {
+	rest := strings.TrimSpace(text)
+	if d, err := time.ParseDuration(rest); err == nil {
+		return d, nil
+	}
+	var plain strings.Builder // the same in the words of time.ParseDuration
+	if strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
+		plain.WriteString(rest[:1])
+		rest = rest[1:]
+	}
+	for {
+		var number, name string
+		number, rest = cutNumber(rest)
+		if number == "" {
+			return 0, fmt.Errorf("backoff: missing number in duration %q", text)
+		}
+		name, rest = cutUnit(strings.TrimPrefix(rest, " "))
+		if name == "" {
+			return 0, fmt.Errorf("backoff: missing unit in duration %q", text)
+		}
+		unit, times := unitOf(name)
+		if times == 0 {
+			return 0, fmt.Errorf("backoff: unknown unit %q in duration %q", name, text)
+		}
+		plain.WriteString(multiply(number, times) + unit)
+		if rest = strings.TrimLeft(rest, " "); rest == "" {
+			break
+		}
+	}
+	d, err := time.ParseDuration(plain.String())
+	if err != nil { // the grammar is right, so this is all it can be
+		return 0, fmt.Errorf("backoff: overflow in duration %q", text)
+	}
+	return d, nil
+}
+
+// cutNumber cuts a decimal number, which has a digit at least, off the front.
+func cutNumber(s string) (number, rest string) {
+	rest = strings.TrimLeft(s, digits)
+	if strings.HasPrefix(rest, ".") {
+		rest = strings.TrimLeft(rest[1:], digits)
+	}
+	number = s[:len(s)-len(rest)]
+	if number == "." {
+		return "", s
+	}
+	return number, rest
+}
+
+// cutUnit cuts all up to a space or the next number off the front.
+func cutUnit(s string) (name, rest string) {
+	if i := strings.IndexAny(s, " ."+digits); i >= 0 {
+		return s[:i], s[i:]
+	}
+	return s, ""
+}
+
+// unitOf returns a unit as so many times one that time.ParseDuration knows.
+func unitOf(name string) (unit string, times int) {
+	switch name {
+	case "ns", "nanosecond", "nanoseconds":
+		return "ns", 1
+	case "us", "µs", "μs", "microsecond", "microseconds": // both the micro sign and mu
+		return "us", 1
+	case "ms", "millisecond", "milliseconds":
+		return "ms", 1
+	case "s", "second", "seconds":
+		return "s", 1
+	case "m", "minute", "minutes":
+		return "m", 1
+	case "h", "hour", "hours":
+		return "h", 1
+	case "d", "day", "days":
+		return "h", 24
+	case "w", "week", "weeks":
+		return "h", 7 * 24
+	}
+	return "", 0
+}
+
+// multiply multiplies a decimal number of any length, digit by digit, so that
+// nothing is rounded and nothing overflows. The point stays where it is.
+func multiply(number string, times int) string {
+	product, carry := []byte(number), 0
+	for i, c := range slices.Backward(product) {
+		if c != '.' {
+			carry += int(c-'0') * times
+			product[i] = byte('0' + carry%10)
+			carry /= 10
+		}
+	}
+	return strconv.Itoa(carry) + string(product)
+}
+
+// A Duration is a [time.Duration] for configuration structs and flags, where it
+// is text: read with [ParseDuration], in JSON, YAML, TOML, the environment and
+// with flag.TextVar, and written as time.Duration writes it. The zero value is
+// 0s. Like any variable it is not safe for writing from several goroutines.
+//
+// It holds a time.Duration rather than being one so that no decoder takes a
+// bare 15 for 15 nanoseconds.
+type Duration struct{ time.Duration }
+
+// MarshalText returns d as [time.Duration.String] does. The error is nil.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText sets d to what [ParseDuration] makes of text. If that is an
+// error it is returned, and d stays as it was.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := ParseDuration(string(text))
+	if err == nil {
+		d.Duration = parsed
+	}
+	return err
+}
 
 // RetryAfter reads the value of an HTTP Retry-After field (RFC 9110, section
 // 10.2.3) and returns how long to wait from now on: never less than 0, and no
