@@ -10,9 +10,12 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -1061,4 +1064,214 @@ func TestDurationAsFlag(t *testing.T) {
 	if err := flags.Parse([]string{"-wait", "15"}); err == nil || wait.Duration != 36*time.Hour {
 		t.Errorf("Parse = %v, wait = %v, want an error and 36h", err, wait)
 	}
+}
+
+// exactDelay is base·factorⁿ⁻¹ in math/big, to 300 bits.
+func exactDelay(base time.Duration, factor float64, n int) *big.Float {
+	number := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
+	product, power := number(1), number(factor)
+	for n--; n > 0 && power.MantExp(nil) < 1e6; n >>= 1 {
+		if n&1 == 1 {
+			product.Mul(product, power)
+		}
+		power.Mul(power, power)
+	}
+	if n > 0 {
+		product.Mul(product, power)
+	}
+	return product.Mul(product, number(0).SetInt64(int64(base)))
+}
+
+// checkNearest fails unless got is the nanosecond nearest to want, or the
+// largest Duration for more than that.
+func checkNearest(t *testing.T, p backoff.Policy, attempt int, got time.Duration, want *big.Float) {
+	t.Helper()
+	half := big.NewFloat(0.5)
+	nearest, _ := new(big.Float).Add(want, half).Int(nil)
+	if !nearest.IsInt64() {
+		nearest.SetInt64(math.MaxInt64)
+	}
+	if int64(got) != nearest.Int64() {
+		t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, nearest)
+	}
+}
+
+func TestExponentialAgainstBig(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		base := time.Duration(rng.Int64() >> rng.IntN(63))
+		factor := 1 + rng.ExpFloat64()*math.Pow(10, -rng.Float64()*16)
+		// Most attempts are of those before the end, ln(2⁶³/base)/ln(factor).
+		end := math.Log(0x1p63/float64(base+1)) / math.Log(factor)
+		attempt := 1 + int(min(rng.Float64()*end*1.1, math.MaxInt32-1))
+		p := backoff.Must(backoff.Exponential(base, factor, backoff.Options{}))
+		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(base, factor, attempt))
+	}
+}
+
+func FuzzDelay(f *testing.F) {
+	for i, test := range delayTests {
+		for attempt := range test.want {
+			f.Add(uint8(i), int64(time.Second), int64(time.Minute), 1.5, int64(time.Hour), i, 0.5, 1.0, attempt)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind uint8, a, b int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
+		jitters := []backoff.Jitter{{}, backoff.Fraction(low), backoff.Full(), backoff.Between(low, high)}
+		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Jitter: jitters[kind/8%4]}
+		if kind >= 128 {
+			opts.Source = rand.NewPCG(1, 2)
+		}
+		x, y := time.Duration(a), time.Duration(b)
+		var p backoff.Policy
+		var err error
+		switch kind % 5 {
+		case 0:
+			p, err = backoff.Exponential(x, factor, opts)
+		case 1:
+			p, err = backoff.Linear(x, y, opts)
+		case 2:
+			p, err = backoff.Constant(x, opts)
+		case 3:
+			p, err = backoff.Stepped([]time.Duration{x, y, x}, opts)
+		case 4:
+			p, err = backoff.Custom(func(n int) time.Duration { return x + y*time.Duration(n) }, opts)
+		}
+		if err != nil {
+			if p != nil || !strings.HasPrefix(err.Error(), "backoff: ") {
+				t.Errorf("policy = %v, error = %v", p, err)
+			}
+			return
+		}
+		d := p.Delay(attempt)
+		if d < 0 || (attempt <= free || attempt < 1) && d != 0 {
+			t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
+		}
+		if opts.Jitter == backoff.Full() && opts.Max > 0 && d > opts.Max {
+			t.Errorf("%v: Delay(%d) = %v, above Max", p, attempt, d)
+		}
+		if opts.Jitter == (backoff.Jitter{}) && kind%5 < 2 && attempt < math.MaxInt {
+			if next := p.Delay(attempt + 1); next < d {
+				t.Errorf("%v: Delay(%d) = %v, then %v", p, attempt, d, next)
+			}
+		}
+	})
+}
+
+func FuzzExponential(f *testing.F) {
+	f.Add(int64(100*ms), 2.0, 38)
+	f.Add(int64(1), 2.0, 64)
+	f.Add(int64(10*ms), 1.4, 3)
+	f.Add(int64(1<<53+1), 1.5, 2)
+	f.Add(int64(1), 1+0x1p-52, math.MaxInt)
+	f.Add(int64(math.MaxInt64), math.MaxFloat64, 2)
+	f.Fuzz(func(t *testing.T, base int64, factor float64, attempt int) {
+		p, err := backoff.Exponential(time.Duration(base), factor, backoff.Options{})
+		if err != nil || attempt < 1 {
+			return
+		}
+		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(time.Duration(base), factor, attempt))
+	})
+}
+
+// one is a Source that answers one number.
+type one uint64
+
+func (u one) Uint64() uint64 { return uint64(u) }
+
+// FuzzJitter holds a jittered delay against low + ⌊u·(high−low+1)/2⁶⁴⌋ in
+// math/big, where low and high are decimals.
+func FuzzJitter(f *testing.F) {
+	for i, test := range rangeTests {
+		f.Add(int64(test.delay), uint32(i*1e7), uint32(1e9), uint64(i)<<58, i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, delay int64, low, high uint32, u uint64, fraction bool) {
+		const unit = 1e9
+		if delay < 0 || low >= high {
+			return
+		}
+		jitter := backoff.Between(float64(low)/unit, float64(high)/unit)
+		if fraction {
+			high = min(high, unit)
+			jitter = backoff.Fraction(float64(high) / unit)
+			low, high = unit-high, unit+high
+		}
+		p := backoff.Must(backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: one(u)}))
+		times := func(x uint32) *big.Int { return new(big.Int).Mul(big.NewInt(delay), big.NewInt(int64(x))) }
+		from := times(low)
+		from.Div(from.Add(from, big.NewInt(unit-1)), big.NewInt(unit)) // rounded up
+		to := times(high)
+		to.Div(to, big.NewInt(unit))
+		for _, end := range []*big.Int{from, to} {
+			if !end.IsInt64() {
+				end.SetInt64(math.MaxInt64)
+			}
+		}
+		if from.Cmp(to) > 0 {
+			to = from
+		}
+		want := new(big.Int).Sub(to, from)
+		want.Add(want, big.NewInt(1))
+		want.Mul(want, new(big.Int).SetUint64(u))
+		want.Rsh(want, 64)
+		want.Add(want, from)
+		if got := p.Delay(1); int64(got) != want.Int64() {
+			t.Errorf("%v: Delay(1) = %d ns for %#x, want %d", p, got, u, want)
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, test := range retryAfterTests {
+		f.Add(test.value, now.Unix())
+	}
+	seconds := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	const month, clock = `(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`, `[0-9]{2}:[0-9]{2}:[0-9]{2}`
+	date := regexp.MustCompile(`^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} ` + month + ` [0-9]{4} ` + clock + ` GMT$` +
+		`|^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, [0-9]{2}-` + month + `-[0-9]{2} ` + clock + ` GMT$` +
+		`|^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` + month + ` ([0-9]{2}| [0-9]) ` + clock + ` [0-9]{4}$`)
+	f.Fuzz(func(t *testing.T, value string, unix int64) {
+		got, ok := backoff.RetryAfter(value, time.Unix(unix, 0))
+		if got < 0 || !ok && got != 0 {
+			t.Errorf("RetryAfter(%q, %d) = %v, %v", value, unix, got, ok)
+		}
+		if ok && !seconds.MatchString(value) && !date.MatchString(value) {
+			t.Errorf("RetryAfter(%q, %d) = %v, true for no such form", value, unix, got)
+		}
+		if !ok && seconds.MatchString(value) {
+			t.Errorf("RetryAfter(%q, %d) = false for seconds", value, unix)
+		}
+	})
+}
+
+func FuzzParseDuration(f *testing.F) {
+	for _, test := range durationTests {
+		f.Add(test.text)
+	}
+	for _, test := range durationErrorTests {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := backoff.ParseDuration(text)
+		if want, stdErr := time.ParseDuration(text); stdErr == nil && (got != want || err != nil) {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		}
+		if err != nil && !strings.HasSuffix(err.Error(), strconv.Quote(text)) {
+			t.Errorf("ParseDuration(%q) does not quote it: %v", text, err)
+		}
+		d := backoff.Duration{Duration: 1}
+		if textErr := d.UnmarshalText([]byte(text)); (textErr == nil) != (err == nil) {
+			t.Errorf("UnmarshalText(%q) = %v, ParseDuration: %v", text, textErr, err)
+		}
+		if err != nil && d.Duration != 1 || err == nil && d.Duration != got {
+			t.Errorf("UnmarshalText(%q) leaves %v", text, d)
+		}
+		written, err := d.MarshalText()
+		if err != nil || string(written) != d.Duration.String() {
+			t.Errorf("MarshalText(%v) = %s, %v", d.Duration, written, err)
+		}
+		var again backoff.Duration
+		if err := again.UnmarshalText(written); err != nil || again != d {
+			t.Errorf("UnmarshalText(%s) = %v, %v", written, again, err)
+		}
+	})
 }
