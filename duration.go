@@ -238,11 +238,16 @@ func grow(base time.Duration, factor float64, n int) time.Duration {
 }
 
 // power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
+// It goes through the bits of n after the first: square, and multiply where the
+// bit is set.
 func power(x float64, n int) wide {
+	if n == 0 {
+		return wide{hi: 1 << 63}
+	}
 	frac, exp := math.Frexp(x)
 	factor := wide{uint64(frac*(1<<53)) << 11, 0, exp - 1}
-	p := wide{1 << 63, 0, 0}
-	for i := bits.Len(uint(n)) - 1; i >= 0 && p.exp < 63; i-- {
+	p := factor
+	for i := bits.Len(uint(n)) - 2; i >= 0 && p.exp < 63; i-- {
 		p = p.times(p)
 		if n>>i&1 == 1 {
 			p = p.times(factor)

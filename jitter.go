@@ -162,6 +162,7 @@ type source struct {
 
 func (s *source) Uint64() uint64 {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.src.Uint64()
+	u := s.src.Uint64()
+	s.mu.Unlock()
+	return u
 }
