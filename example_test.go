@@ -1,0 +1,334 @@
+package backoff_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"example.com/backoff"
+)
+
+func Example() {
+	policy, err := backoff.Exponential(time.Millisecond, 2, backoff.Options{
+		Max:    30 * time.Second,
+		Jitter: backoff.Full(),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	calls := 0
+	send := func() error { // stands for your own, and fails twice
+		if calls++; calls < 3 {
+			return errors.New("service unavailable")
+		}
+		return nil
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		err := send()
+		if err == nil {
+			fmt.Println("sent at attempt", attempt)
+			return
+		}
+		fmt.Printf("attempt %d: %v\n", attempt, err)
+		if err := backoff.Sleep(ctx, policy.Delay(attempt)); err != nil {
+			fmt.Println("no more attempts:", err)
+			return
+		}
+	}
+	// Output:
+	// attempt 1: service unavailable
+	// attempt 2: service unavailable
+	// sent at attempt 3
+}
+
+func ExampleExponential() {
+	policy := backoff.Must(backoff.Exponential(100*time.Millisecond, 2, backoff.Options{
+		Max: 5 * time.Second,
+	}))
+	fmt.Println(policy)
+	for attempt := 1; attempt <= 8; attempt++ {
+		fmt.Print(policy.Delay(attempt), " ")
+	}
+	// Output:
+	// exponential 100ms ×2, max 5s
+	// 100ms 200ms 400ms 800ms 1.6s 3.2s 5s 5s
+}
+
+func ExampleLinear() {
+	policy := backoff.Must(backoff.Linear(time.Second, 500*time.Millisecond, backoff.Options{}))
+	fmt.Println(policy)
+	for attempt := 1; attempt <= 5; attempt++ {
+		fmt.Print(policy.Delay(attempt), " ")
+	}
+	// Output:
+	// linear 1s +500ms
+	// 1s 1.5s 2s 2.5s 3s
+}
+
+func ExampleConstant() {
+	policy := backoff.Must(backoff.Constant(time.Minute, backoff.Options{Free: 1}))
+	fmt.Println(policy)
+	for attempt := 1; attempt <= 3; attempt++ {
+		fmt.Print(policy.Delay(attempt), " ")
+	}
+	// Output:
+	// constant 1m0s, free 1
+	// 0s 1m0s 1m0s
+}
+
+func ExampleStepped() {
+	policy := backoff.Must(backoff.Stepped([]time.Duration{
+		time.Second, 10 * time.Second, time.Minute,
+	}, backoff.Options{}))
+	fmt.Println(policy)
+	for attempt := 1; attempt <= 5; attempt++ {
+		fmt.Print(policy.Delay(attempt), " ")
+	}
+	// Output:
+	// stepped 1s 10s 1m0s
+	// 1s 10s 1m0s 1m0s 1m0s
+}
+
+// A Fibonacci curve, with a ceiling and jitter like any other schedule.
+func ExampleCustom() {
+	fibonacci := func(n int) time.Duration {
+		a, b := time.Duration(0), time.Second
+		for range min(n, 40) { // later ones would overflow, and Max has cut them long since
+			a, b = b, a+b
+		}
+		return a
+	}
+	policy := backoff.Must(backoff.Custom(fibonacci, backoff.Options{
+		Max:    10 * time.Second,
+		Jitter: backoff.Between(0.8, 1),
+		Source: rand.NewPCG(1, 2),
+	}))
+	for attempt := 1; attempt <= 8; attempt++ {
+		fmt.Print(policy.Delay(attempt).Round(time.Millisecond), " ")
+	}
+	// Output:
+	// 954ms 923ms 1.914s 2.878s 4.234s 6.466s 9s 8.899s
+}
+
+// A queue consumer is handed a delivery count, and hands back whole seconds:
+// rounded up, so that no message comes early.
+func Example_queueConsumer() {
+	policy := backoff.Must(backoff.Exponential(15*time.Second, 1.5, backoff.Options{
+		Max: 12 * time.Hour,
+	}))
+	retryIn := func(deliveries int) (seconds int) {
+		return int(math.Ceil(policy.Delay(deliveries).Seconds()))
+	}
+	for _, deliveries := range []int{1, 2, 3, 20, 1000} {
+		fmt.Printf("delivery %d failed, next one in %d s\n", deliveries, retryIn(deliveries))
+	}
+	// Output:
+	// delivery 1 failed, next one in 15 s
+	// delivery 2 failed, next one in 23 s
+	// delivery 3 failed, next one in 34 s
+	// delivery 20 failed, next one in 33253 s
+	// delivery 1000 failed, next one in 43200 s
+}
+
+// A server that is down may say how long to wait. The client waits that long,
+// or its policy's delay if that is longer.
+func ExampleRetryAfter() {
+	requests := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch requests++; requests {
+		case 1:
+			w.Header().Set("Retry-After", "0.02")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+
+	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{}))
+	ctx := context.Background()
+	for attempt := 1; attempt <= 5; attempt++ {
+		wait := policy.Delay(attempt)
+		resp, err := http.Get(server.URL)
+		if err != nil {
+			fmt.Println(err)
+		} else {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				fmt.Println(resp.Status)
+				return
+			}
+			if asked, ok := backoff.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
+				wait = max(wait, asked)
+			}
+			fmt.Printf("%s, next attempt in %v\n", resp.Status, wait)
+		}
+		if err := backoff.Sleep(ctx, wait); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// 503 Service Unavailable, next attempt in 20ms
+	// 503 Service Unavailable, next attempt in 2ms
+	// 200 OK
+}
+
+// Three wrong passwords are free, then the account is locked for longer and
+// longer. What is stored is the failure count and the time the lock ends.
+func ExamplePolicy_lockout() {
+	policy := backoff.Must(backoff.Stepped([]time.Duration{
+		time.Minute, 5 * time.Minute, time.Hour,
+	}, backoff.Options{Free: 3}))
+
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for failures := 1; failures <= 7; failures++ {
+		lockedUntil := policy.At(failures, now)
+		if lockedUntil.After(now) {
+			fmt.Printf("failure %d at %s: locked until %s\n", failures, now.Format("15:04"), lockedUntil.Format("15:04"))
+		} else {
+			fmt.Printf("failure %d at %s\n", failures, now.Format("15:04"))
+		}
+		now = lockedUntil
+	}
+	// Output:
+	// failure 1 at 12:00
+	// failure 2 at 12:00
+	// failure 3 at 12:00
+	// failure 4 at 12:00: locked until 12:01
+	// failure 5 at 12:01: locked until 12:06
+	// failure 6 at 12:06: locked until 13:06
+	// failure 7 at 13:06: locked until 14:06
+}
+
+// A supervisor counts restarts from 0 and forgets them once a worker has run
+// for a while.
+func Example_supervisor() {
+	policy := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{Max: time.Minute}))
+	const stable = 10 * time.Minute
+
+	restarts := 0
+	for _, ran := range []time.Duration{2 * time.Second, time.Second, 5 * time.Second, time.Hour, time.Second} {
+		if ran >= stable {
+			restarts = 0
+		}
+		fmt.Printf("ran for %v, restart in %v\n", ran, policy.Delay(restarts+1))
+		restarts++
+	}
+	// Output:
+	// ran for 2s, restart in 1s
+	// ran for 1s, restart in 2s
+	// ran for 5s, restart in 4s
+	// ran for 1h0m0s, restart in 1s
+	// ran for 1s, restart in 2s
+}
+
+// In a test, a seeded Source makes jittered delays exact.
+func Example_exactDelays() {
+	policy := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
+		Jitter: backoff.Fraction(0.2),
+		Source: rand.NewPCG(1, 2),
+	}))
+	for attempt := 1; attempt <= 3; attempt++ {
+		fmt.Println(policy.Delay(attempt))
+	}
+	// Output:
+	// 1.107749308s
+	// 2.093148979s
+	// 4.455084803s
+}
+
+// The three kinds of jitter at a ceiling of 10 seconds: only Fraction passes it.
+func ExampleJitter() {
+	for _, jitter := range []backoff.Jitter{
+		backoff.Fraction(0.2),
+		backoff.Between(0.5, 1),
+		backoff.Full(),
+	} {
+		policy := backoff.Must(backoff.Constant(10*time.Second, backoff.Options{
+			Max:    10 * time.Second,
+			Jitter: jitter,
+			Source: rand.NewPCG(1, 2),
+		}))
+		var delays []time.Duration
+		for attempt := 1; attempt <= 5; attempt++ {
+			delays = append(delays, policy.Delay(attempt).Round(time.Millisecond))
+		}
+		fmt.Println(delays)
+	}
+	// Output:
+	// [11.077s 10.466s 11.138s 11.186s 8.937s]
+	// [8.847s 8.082s 8.922s 8.983s 6.171s]
+	// [7.694s 6.164s 7.844s 7.966s 2.343s]
+}
+
+func ExampleSleep() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+
+	fmt.Println(backoff.Sleep(ctx, time.Millisecond))
+	fmt.Println(backoff.Sleep(ctx, time.Hour)) // in vain, so it returns at once
+	// Output:
+	// <nil>
+	// backoff: no time left to wait 1h0m0s: context deadline exceeded
+}
+
+func ExampleParseDuration() {
+	for _, text := range []string{"15 seconds", "1 hour 30 minutes", "1.5 days", "2w", "3 months", "600"} {
+		d, err := backoff.ParseDuration(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(d)
+	}
+	// Output:
+	// 15s
+	// 1h30m0s
+	// 36h0m0s
+	// 336h0m0s
+	// backoff: unknown unit "months" in duration "3 months"
+	// backoff: missing unit in duration "600"
+}
+
+// A schedule in a configuration file becomes a Policy; bad text, a bare number
+// and a bad schedule become errors that a person can act on.
+func ExampleDuration() {
+	load := func(text string) (backoff.Policy, error) {
+		type Config struct{ Base, Max backoff.Duration }
+		var config Config
+		if err := json.Unmarshal([]byte(text), &config); err != nil {
+			return nil, err
+		}
+		return backoff.Exponential(config.Base.Duration, 2, backoff.Options{Max: config.Max.Duration})
+	}
+	for _, text := range []string{
+		`{"base": "15 seconds", "max": "12 hours"}`,
+		`{"base": "15 sec", "max": "12 hours"}`,
+		`{"base": 15, "max": "12 hours"}`,
+		`{"base": "15 hours", "max": "12 hours"}`,
+	} {
+		policy, err := load(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(policy)
+	}
+	// Output:
+	// exponential 15s ×2, max 12h0m0s
+	// backoff: unknown unit "sec" in duration "15 sec"
+	// json: cannot unmarshal number into Go struct field Config.Base of type backoff.Duration
+	// backoff: base 15h0m0s above Max 12h0m0s
+}
