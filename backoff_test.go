@@ -2,6 +2,7 @@ package backoff_test
 
 import (
 	"bytes"
+	"container/heap"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -1274,4 +1276,283 @@ func FuzzParseDuration(f *testing.F) {
 			t.Errorf("UnmarshalText(%s) = %v, %v", written, again, err)
 		}
 	})
+}
+
+// An event of the contest below happens at a virtual time.
+type event struct {
+	at  time.Duration
+	run func(now time.Duration)
+}
+
+// events is a heap of those to come.
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+// contest is the model of the AWS Architecture Blog, "Exponential Backoff And
+// Jitter" (2015): each client reads a row and writes it if its version is still
+// the same, or backs off and starts again. Every message takes 10 ms ± 2 ms,
+// normally distributed. It returns how many writes that took in all, and when
+// the last client heard of its success.
+func contest(clients int, jitter backoff.Jitter, seed uint64) (calls int, end time.Duration) {
+	policy := backoff.Must(backoff.Exponential(10*ms, 2, backoff.Options{
+		Max: 2 * time.Second, Jitter: jitter, Source: rand.NewPCG(seed, 1),
+	}))
+	net := rand.New(rand.NewPCG(seed, 2))
+	var pending events
+	send := func(now time.Duration, arrive func(now time.Duration)) {
+		delay := math.Abs(10 + 2*net.NormFloat64())
+		heap.Push(&pending, event{now + time.Duration(delay*float64(ms)), arrive})
+	}
+
+	version := 0
+	for range clients {
+		conflicts := 0
+		var try func(now time.Duration)
+		write := func(now time.Duration, read int) {
+			calls++
+			if read == version {
+				version++
+				send(now, func(now time.Duration) { end = max(end, now) })
+				return
+			}
+			send(now, func(now time.Duration) {
+				conflicts++
+				try(now + policy.Delay(conflicts))
+			})
+		}
+		try = func(now time.Duration) {
+			send(now, func(now time.Duration) {
+				read := version
+				send(now, func(now time.Duration) {
+					send(now, func(now time.Duration) { write(now, read) })
+				})
+			})
+		}
+		try(0)
+	}
+	for len(pending) > 0 {
+		next := heap.Pop(&pending).(event)
+		next.run(next.at)
+	}
+	return calls, end
+}
+
+// contests returns the means of a hundred contests.
+func contests(clients int, jitter backoff.Jitter) (calls, seconds float64) {
+	const runs = 100
+	for seed := range uint64(runs) {
+		n, end := contest(clients, jitter, seed)
+		calls += float64(n) / runs
+		seconds += end.Seconds() / runs
+	}
+	return calls, seconds
+}
+
+// The figures wanted are those of the simulator published with the article.
+func TestContestAsPublished(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		jitter         backoff.Jitter
+		calls, seconds float64
+	}{
+		{"none", backoff.Jitter{}, 1864, 63.9},
+		{"equal", backoff.Between(0.5, 1), 811, 6.6},
+		{"full", backoff.Full(), 795, 4.8},
+	} {
+		calls, seconds := contests(100, test.jitter)
+		if math.Abs(calls/test.calls-1) > 0.10 || math.Abs(seconds/test.seconds-1) > 0.15 {
+			t.Errorf("%s: %.0f calls in %.1f s, published: %.0f in %.1f s", test.name, calls, seconds, test.calls, test.seconds)
+		}
+	}
+}
+
+func BenchmarkContest(b *testing.B) {
+	for _, bench := range []struct {
+		name   string
+		jitter backoff.Jitter
+	}{
+		{"none", backoff.Jitter{}},
+		{"fraction", backoff.Fraction(0.2)},
+		{"equal", backoff.Between(0.5, 1)},
+		{"full", backoff.Full()},
+	} {
+		for _, clients := range []int{20, 100} {
+			b.Run(fmt.Sprintf("%s/clients=%d", bench.name, clients), func(b *testing.B) {
+				var calls, seconds float64
+				for b.Loop() {
+					calls, seconds = contests(clients, bench.jitter)
+				}
+				b.ReportMetric(calls, "calls")
+				b.ReportMetric(seconds, "s")
+			})
+		}
+	}
+}
+
+// sink keeps the compiler from leaving a benchmark's work out.
+var sink time.Duration
+
+func BenchmarkDelay(b *testing.B) {
+	steps := []time.Duration{100 * ms, time.Second}
+	count := func(n int) time.Duration { return time.Duration(n) }
+	for _, kind := range []struct {
+		name string
+		opts backoff.Options
+	}{
+		{"exact", backoff.Options{}},
+		{"jittered", backoff.Options{Jitter: backoff.Fraction(0.2)}},
+		{"seeded", backoff.Options{Jitter: backoff.Fraction(0.2), Source: rand.NewPCG(1, 2)}},
+	} {
+		for _, schedule := range []struct {
+			name   string
+			policy backoff.Policy
+		}{
+			{"exponential", backoff.Must(backoff.Exponential(100*ms, 1.0001, kind.opts))},
+			{"linear", backoff.Must(backoff.Linear(100*ms, 1, kind.opts))},
+			{"constant", backoff.Must(backoff.Constant(100*ms, kind.opts))},
+			{"stepped", backoff.Must(backoff.Stepped(steps, kind.opts))},
+			{"custom", backoff.Must(backoff.Custom(count, kind.opts))},
+		} {
+			for _, attempt := range []int{1, 1e3, 1e6} {
+				b.Run(fmt.Sprintf("%s/%s/attempt=%d", schedule.name, kind.name, attempt), func(b *testing.B) {
+					for b.Loop() {
+						sink += schedule.policy.Delay(attempt)
+					}
+				})
+			}
+		}
+	}
+}
+
+// lookup is the least that an exact schedule could be.
+type lookup []time.Duration
+
+func (l lookup) Delay(attempt int) time.Duration { return l[min(max(attempt, 1), len(l))-1] }
+
+// BenchmarkFloor sets ten delays, 100 ms doubling to 10 s, exact or ±20 %,
+// beside the least work that could make them.
+func BenchmarkFloor(b *testing.B) {
+	policy := func(jitter backoff.Jitter, source rand.Source) backoff.Policy {
+		return backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{
+			Max: 10 * time.Second, Jitter: jitter, Source: source,
+		}))
+	}
+	call := func(p interface {
+		Delay(attempt int) time.Duration
+	}) func() time.Duration {
+		return func() (sum time.Duration) {
+			for attempt := 1; attempt <= 10; attempt++ {
+				sum += p.Delay(attempt)
+			}
+			return sum
+		}
+	}
+	low, width := uint64(80*ms), uint64(40*ms)+1
+	draw := func(u uint64) time.Duration {
+		offset, _ := bits.Mul64(u, width)
+		return time.Duration(low + offset)
+	}
+	drawn := func() (sum time.Duration) {
+		for range 10 {
+			sum += draw(rand.Uint64())
+		}
+		return sum
+	}
+	var mu sync.Mutex
+	source := rand.NewPCG(1, 2)
+	locked := func() (sum time.Duration) {
+		for range 10 {
+			mu.Lock()
+			u := source.Uint64()
+			mu.Unlock()
+			sum += draw(u)
+		}
+		return sum
+	}
+
+	exact := policy(backoff.Jitter{}, nil)
+	jittered := policy(backoff.Fraction(0.2), nil)
+	seeded := policy(backoff.Fraction(0.2), rand.NewPCG(1, 2))
+	var table lookup
+	for attempt := 1; attempt <= 8; attempt++ {
+		table = append(table, exact.Delay(attempt))
+	}
+	for _, bench := range []struct {
+		name string
+		ten  func() time.Duration
+	}{
+		{"exact/backoff", call(exact)}, {"exact/floor", call(table)},
+		{"jittered/backoff", call(jittered)}, {"jittered/floor", drawn},
+		{"seeded/backoff", call(seeded)}, {"seeded/floor", locked},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			for b.Loop() {
+				sink += bench.ten()
+			}
+		})
+	}
+	for name, ten := range map[string]func() time.Duration{"backoff": call(jittered), "floor": drawn} {
+		b.Run("parallel/"+name, func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					ten()
+				}
+			})
+		})
+	}
+}
+
+func BenchmarkNew(b *testing.B) {
+	opts := backoff.Options{Max: 10 * time.Second, Jitter: backoff.Fraction(0.2)}
+	steps := []time.Duration{100 * ms, time.Second, 10 * time.Second}
+	for _, bench := range []struct {
+		name string
+		make func() (backoff.Policy, error)
+	}{
+		{"exponential", func() (backoff.Policy, error) { return backoff.Exponential(100*ms, 2, opts) }},
+		{"exponential-slow", func() (backoff.Policy, error) { return backoff.Exponential(100*ms, 1.0001, opts) }},
+		{"linear", func() (backoff.Policy, error) { return backoff.Linear(100*ms, 100*ms, opts) }},
+		{"constant", func() (backoff.Policy, error) { return backoff.Constant(100*ms, opts) }},
+		{"stepped", func() (backoff.Policy, error) { return backoff.Stepped(steps, opts) }},
+		{"custom", func() (backoff.Policy, error) { return backoff.Custom(fibonacci, opts) }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bench.make(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// README.md shows the first example as a program.
+func TestReadmeProgram(t *testing.T) {
+	read := func(name, from, to string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, part, _ := strings.Cut(string(text), from)
+		part, _, found := strings.Cut(part, to)
+		if !found {
+			t.Fatalf("%s: nothing between %q and %q", name, from, to)
+		}
+		return part
+	}
+	got := read("README.md", "func main() {\n", "}\n```")
+	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
+		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
+	}
 }
