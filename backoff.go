@@ -75,14 +75,16 @@ type Options struct {
 // validate reports the first fault in o or in the first delay of the schedule,
 // which goes by name and which Max must leave whole.
 func (o Options) validate(name string, first time.Duration) error {
-	switch {
-	case first < 0:
+	if first < 0 {
 		return invalid("negative "+name, first)
-	case o.Max < 0:
+	}
+	if o.Max < 0 {
 		return invalid("negative Max", o.Max)
-	case o.Max > 0 && o.Max < first:
+	}
+	if o.Max > 0 && o.Max < first {
 		return invalid(fmt.Sprintf("%s %v above Max", name, first), o.Max)
-	case o.Free < 0:
+	}
+	if o.Free < 0 {
 		return invalid("negative Free", o.Free)
 	}
 	return o.Jitter.validate()
@@ -124,7 +126,7 @@ type exponential struct {
 	factor float64
 }
 
-func (c exponential) at(n int) time.Duration { return grow(c.base, c.factor, n-1) }
+func (c exponential) at(i int) time.Duration { return grow(c.base, c.factor, i) }
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
 // Linear returns a policy whose first delay is base and whose every next is
@@ -146,7 +148,7 @@ func Linear(base, step time.Duration, opts Options) (Policy, error) {
 
 type linear struct{ base, step time.Duration }
 
-func (c linear) at(n int) time.Duration { return climb(c.base, c.step, n-1) }
+func (c linear) at(i int) time.Duration { return climb(c.base, c.step, i) }
 func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
 
 // Constant returns a policy whose every delay is the same.
@@ -157,7 +159,7 @@ func Constant(delay time.Duration, opts Options) (Policy, error) {
 	if err := opts.validate("delay", delay); err != nil {
 		return nil, err
 	}
-	return newSchedule(constant(delay), 1, opts), nil
+	return newSchedule(constant(delay), 0, opts), nil
 }
 
 type constant time.Duration
@@ -178,12 +180,12 @@ func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
 	if err := opts.validate("", 0); err != nil {
 		return nil, err
 	}
-	return newSchedule(custom(curve), unknown, opts), nil
+	return newSchedule(custom(curve), never, opts), nil
 }
 
 type custom func(n int) time.Duration
 
-func (c custom) at(n int) time.Duration { return max(c(n), 0) }
+func (c custom) at(i int) time.Duration { return max(c(i+1), 0) }
 func (c custom) String() string         { return "custom" }
 
 // Must returns p if err is nil and panics with err otherwise. It is for
@@ -197,7 +199,7 @@ func Must(p Policy, err error) Policy {
 
 // A curve is what tells one kind of schedule from another.
 type curve interface {
-	at(n int) time.Duration // the delay after n counted failures, for n ≥ 1
+	at(i int) time.Duration // the i-th delay, counting from 0; not negative
 	fmt.Stringer
 }
 
@@ -210,48 +212,47 @@ type schedule struct {
 	spread spread
 	source *source // nil for the top-level generator
 
-	table []span // the ranges of the first counted failures
-	last  int    // the counted failure after which all ranges are…
-	final span   // …this one
+	table []span // the first ranges
+	level int    // from this one on…
+	final span   // …all are the same
 }
 
 const (
-	tableSize = 64 // attempts in a table, at most: 1 KiB
-	unknown   = 0  // the last change of a curve that only its caller knows
+	tableSize = 64          // ranges in a table, at most: 1 KiB
+	never     = math.MaxInt // the level of a curve that is not known to have one
 )
 
-// newSchedule returns c under opts, where last is the failure that brings the
-// last change of c as opts cut it.
-func newSchedule(c curve, last int, opts Options) *schedule {
-	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), last: math.MaxInt}
+// newSchedule returns c under opts, where c as opts cut it is the same from
+// level on.
+func newSchedule(c curve, level int, opts Options) *schedule {
+	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), level: level}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
-	if last != unknown {
-		s.last, s.final = last, s.compute(last)
-		s.table = make([]span, min(last, tableSize))
+	if level != never {
+		s.final = s.compute(level)
+		s.table = make([]span, min(level+1, tableSize))
 		for i := range s.table {
-			s.table[i] = s.compute(i + 1)
+			s.table[i] = s.compute(i)
 		}
 	}
 	return s
 }
 
-// reach returns the first failure at which c, which must never fall, is as high
-// as it gets below the ceiling.
+// reach returns where c, which must never fall, gets to the ceiling or as high
+// as it does.
 func reach(c curve, ceiling time.Duration) int {
-	top := min(c.at(math.MaxInt), ceiling)
-	there := func(i int) bool { return c.at(i+1) >= top }
-	i := sort.Search(tableSize, there) // a few probes do, for most schedules
-	if i == tableSize {
-		i = sort.Search(math.MaxInt, there)
+	top := min(c.at(math.MaxInt-1), ceiling)
+	there := func(i int) bool { return c.at(i) >= top }
+	if i := sort.Search(tableSize, there); i < tableSize { // as most do, after few probes
+		return i
 	}
-	return i + 1
+	return sort.Search(math.MaxInt-1, there)
 }
 
-// compute returns the range of the delays after n counted failures.
-func (s *schedule) compute(n int) span {
-	return s.spread.around(min(s.curve.at(n), s.opts.ceiling()))
+// compute returns the range of the i-th delay.
+func (s *schedule) compute(i int) span {
+	return s.spread.around(min(s.curve.at(i), s.opts.ceiling()))
 }
 
 func (s *schedule) Delay(attempt int) time.Duration {
@@ -259,10 +260,12 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return 0
 	}
 	var r span
-	if i := uint(attempt - s.opts.Free - 1); i < uint(len(s.table)) {
+	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) {
 		r = s.table[i]
+	} else if i >= s.level {
+		r = s.final
 	} else {
-		r = s.beyond(attempt - s.opts.Free)
+		r = s.compute(i)
 	}
 	if r.width == 0 {
 		return time.Duration(r.low)
@@ -271,14 +274,6 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return r.pick(rand.Uint64())
 	}
 	return r.pick(s.source.Uint64())
-}
-
-// beyond returns the range after n counted failures, more than the table holds.
-func (s *schedule) beyond(n int) span {
-	if n > s.last {
-		return s.final
-	}
-	return s.compute(n)
 }
 
 func (s *schedule) At(attempt int, now time.Time) time.Time {
@@ -322,16 +317,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && !deadline.After(time.Now().Add(max(d, 0))) {
 		return fmt.Errorf("backoff: no time left to wait %v: %w", d, context.DeadlineExceeded)
 	}
-	if d <= 0 {
-		return nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d): // leaves no timer behind, since Go 1.23
 	case <-ctx.Done():
 	}
-	return done(ctx) // both may be ready, and select picks either
+	return done(ctx) // both may be ready, and select takes either
 }
 
 // done returns why ctx is done, or nil if it is not.

@@ -119,6 +119,10 @@ var delayTests = []struct {
 		},
 	},
 	{
+		policy: backoff.Must(backoff.Linear(10, 4, backoff.Options{})), // 2⁶⁵ far out
+		want:   map[int]time.Duration{1: 10, 2: 14, 1000: 4006},
+	},
+	{
 		policy: backoff.Must(backoff.Linear(largest, 0, backoff.Options{})),
 		want:   map[int]time.Duration{1: largest, 2: largest, math.MaxInt: largest},
 	},
@@ -412,6 +416,7 @@ var rangeTests = []struct {
 	{backoff.Between(1, 2), 1 << 62, 1 << 62, largest},
 	{backoff.Between(2, 3), 5, 10, 15},
 	{backoff.Between(2, 3), largest, largest, largest},
+	{backoff.Between(1.5, 1.75), 6148914691236517205, largest, largest}, // 2⁶³ − ½ and more
 	{backoff.Between(0.9999999999999999, 1), 1 << 62, 1<<62 - 461, 1 << 62},
 	{backoff.Between(0, 1e300), 0, 0, 0},
 	{backoff.Between(0, 1e300), 1, 0, largest},

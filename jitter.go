@@ -57,18 +57,19 @@ func Full() Jitter { return Between(0, 1) }
 func Between(low, high float64) Jitter { return Jitter{between, low, high} }
 
 func (j Jitter) validate() error {
-	switch {
-	case j.kind == fraction && !(j.high >= 0 && j.high <= 1): // NaN is neither
+	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // NaN is neither
 		return invalid("jitter fraction outside [0, 1]:", j.high)
-	case j.kind != between:
-		return nil
-	case math.IsNaN(j.low) || math.IsInf(j.low, 0):
+	}
+	if math.IsNaN(j.low) || math.IsInf(j.low, 0) {
 		return invalid("jitter low not finite:", j.low)
-	case math.IsNaN(j.high) || math.IsInf(j.high, 0):
+	}
+	if math.IsNaN(j.high) || math.IsInf(j.high, 0) {
 		return invalid("jitter high not finite:", j.high)
-	case j.low < 0:
+	}
+	if j.low < 0 {
 		return invalid("negative jitter low", j.low)
-	case j.low > j.high:
+	}
+	if j.low > j.high {
 		return invalid(fmt.Sprintf("jitter low %v above high", j.low), j.high)
 	}
 	return nil
@@ -76,10 +77,10 @@ func (j Jitter) validate() error {
 
 // text is how j reads in the String of a policy.
 func (j Jitter) text() string {
-	switch {
-	case j.kind == fraction:
+	if j.kind == fraction {
 		return fmt.Sprintf("±%.15g%%", 100*j.high)
-	case j == Full():
+	}
+	if j == Full() {
 		return "full"
 	}
 	return fmt.Sprintf("between %v and %v", j.low, j.high)

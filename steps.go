@@ -25,12 +25,12 @@ func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 	if err := opts.validate("", 0); err != nil {
 		return nil, err
 	}
-	return newSchedule(stepped(slices.Clone(delays)), len(delays), opts), nil
+	return newSchedule(stepped(slices.Clone(delays)), len(delays)-1, opts), nil
 }
 
 type stepped []time.Duration
 
-func (c stepped) at(n int) time.Duration { return c[min(n, len(c))-1] }
+func (c stepped) at(i int) time.Duration { return c[min(i, len(c)-1)] }
 
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
