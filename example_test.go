@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -16,13 +15,10 @@ import (
 )
 
 func Example() {
-	policy, err := backoff.Exponential(time.Millisecond, 2, backoff.Options{
+	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{
 		Max:    30 * time.Second,
 		Jitter: backoff.Full(),
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 
 	calls := 0
 	send := func() error { // stands for your own, and fails twice
