@@ -51,15 +51,15 @@ type Policy interface {
 // Options adjust a schedule. The zero value leaves it as it is: no ceiling, no
 // free failures, no jitter.
 type Options struct {
-	// Max is the ceiling of the delays, before jitter: retries that wait at
-	// the ceiling still spread out. So with Fraction(0.2) a delay can exceed
-	// Max by 20 %; with Full and Between(x, 1) none ever does.
-	// Zero means no ceiling. Nothing exceeds the largest Duration, about
-	// 292 years.
+	// Max is the ceiling of the delays before jitter, so that retries which
+	// wait at the ceiling still spread out. With Fraction(0.2) a delay can
+	// exceed Max by 20 %; with Full and Between(x, 1) none ever does.
+	// Zero means no ceiling but the largest Duration, about 292 years.
 	Max time.Duration
 
-	// Free is the number of failures that are followed by no wait, before the
-	// schedule starts with its first delay.
+	// Free is the number of first failures that are followed by no wait. Those
+	// after them are counted: the schedule's first delay is that of attempt
+	// Free+1.
 	Free int
 
 	// Jitter spreads the delays at random. Zero means exact delays.
@@ -102,14 +102,13 @@ func (o Options) ceiling() time.Duration {
 	return o.Max
 }
 
-// Exponential returns a policy whose first delay is base and whose every next
-// is factor times longer: base·factorⁿ⁻¹ after the n-th failure that is not
-// free, to the nearest nanosecond, half a nanosecond up. Delays never fall as
-// the attempt grows, but for jitter.
+// Exponential returns a policy whose delays start at base and grow by factor:
+// base·factorⁿ⁻¹ after the n-th counted failure, to the nearest nanosecond.
+// Before jitter they never fall as the attempt grows.
 //
-// It is an error if base is negative, if factor is not finite or below 1, if
-// opts.Max is above 0 and below base, or if opts are invalid in themselves: a
-// negative Max or Free, or a Jitter out of its range.
+// It returns an error if base is negative, if factor is not finite or below 1,
+// if opts.Max is above 0 and below base, or if opts are invalid in themselves:
+// a negative Max or Free, or a Jitter out of range.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
 	if !(factor >= 1 && factor <= math.MaxFloat64) { // NaN is neither
 		return nil, invalid("factor not finite or below 1:", factor)
@@ -129,12 +128,12 @@ type exponential struct {
 func (c exponential) at(i int) time.Duration { return grow(c.base, c.factor, i) }
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
-// Linear returns a policy whose first delay is base and whose every next is
-// step longer: base + step·(n−1) after the n-th failure that is not free.
-// Delays never fall as the attempt grows, but for jitter.
+// Linear returns a policy whose delays start at base and grow by step:
+// base + step·(n−1) after the n-th counted failure, exactly. Before jitter they
+// never fall as the attempt grows.
 //
-// It is an error if base or step is negative, if opts.Max is above 0 and below
-// base, or if opts are invalid in themselves.
+// It returns an error if base or step is negative, if opts.Max is above 0 and
+// below base, or if opts are invalid in themselves.
 func Linear(base, step time.Duration, opts Options) (Policy, error) {
 	if step < 0 {
 		return nil, invalid("negative step", step)
@@ -151,10 +150,10 @@ type linear struct{ base, step time.Duration }
 func (c linear) at(i int) time.Duration { return climb(c.base, c.step, i) }
 func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
 
-// Constant returns a policy whose every delay is the same.
+// Constant returns a policy with the same delay after every counted failure.
 //
-// It is an error if delay is negative, if opts.Max is above 0 and below delay,
-// or if opts are invalid in themselves.
+// It returns an error if delay is negative, if opts.Max is above 0 and below
+// delay, or if opts are invalid in themselves.
 func Constant(delay time.Duration, opts Options) (Policy, error) {
 	if err := opts.validate("delay", delay); err != nil {
 		return nil, err
@@ -167,12 +166,12 @@ type constant time.Duration
 func (c constant) at(int) time.Duration { return time.Duration(c) }
 func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
 
-// Custom returns a policy whose delay after the n-th failure that is not free
-// is curve(n), n counting from 1; a result below 0 is taken as 0. Each call of
-// Delay or At after such a failure calls curve once, from the goroutine that
-// made the call, so curve must be safe for as many as share the policy.
+// Custom returns a policy with the delay curve(n) after the n-th counted
+// failure, n from 1, where a result below 0 is taken as 0. Each call of Delay or
+// At for a counted failure calls curve once, in its own goroutine, so curve must
+// be safe for as many goroutines as share the policy.
 //
-// It is an error if curve is nil or if opts are invalid in themselves.
+// It returns an error if curve is nil or if opts are invalid in themselves.
 func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
 	if curve == nil {
 		return nil, errors.New("backoff: curve is nil")

@@ -119,10 +119,11 @@ func multiply(number string, times int) string {
 	return strconv.Itoa(carry) + string(product)
 }
 
-// A Duration is a [time.Duration] for configuration structs and flags, where it
-// is text: read with [ParseDuration], in JSON, YAML, TOML, the environment and
-// with flag.TextVar, and written as time.Duration writes it. The zero value is
-// 0s. Like any variable it is not safe for writing from several goroutines.
+// A Duration is a [time.Duration] for configuration structs and flags. There it
+// is text, read with [ParseDuration] and written as time.Duration writes it: in
+// JSON, YAML and TOML, in the environment, with flag.TextVar. The zero value is
+// 0s. It is a plain value: safe to read, but not to write, from multiple
+// goroutines.
 //
 // It holds a time.Duration rather than being one so that no decoder takes a
 // bare 15 for 15 nanoseconds.
@@ -256,13 +257,16 @@ func power(x float64, n int) wide {
 	return p
 }
 
-// A wide is a number of 128 bits, hi before lo, of which the first is set and
-// stands for 2^exp. A float64 would not do: each product of a power is rounded,
-// and what is lost multiplies with the power. With 128 bits, even the power that
-// takes the smallest factor to 2⁶³ is right to 2⁻⁶⁶ of itself: delays that should
-// rise do, and only one in 2⁶⁴ or so that lies next to a half can be
-// rounded the wrong way. As no bit is beyond 64 in the factors of an exact half, these are
-// exact.
+// A wide is a floating-point number with a mantissa of 128 bits, hi before lo.
+// The first bit is set and stands for 2^exp.
+//
+// A float64 would not do: each product of a power is rounded, and the loss grows
+// with the power. A product of wides loses less than 2⁻¹²⁴ of itself, and a
+// power of n at most 2n times that: after 2³⁰ attempts, and at the largest
+// Duration, 2⁻³⁰ ns. So a delay is the nearest nanosecond unless it is that close
+// to a half. An exact half is exact here, for its factors fit in hi. And delays
+// that should rise do: the smallest factor, 1+2⁻⁵², takes less than 2⁵⁸ attempts
+// to the largest Duration, and by then 2⁻⁶⁵ is lost.
 type wide struct {
 	hi, lo uint64
 	exp    int

@@ -12,20 +12,21 @@ import (
 )
 
 // A Jitter spreads delays at random, so that clients which failed together do
-// not try again together. [Fraction], [Full] and [Between] make one; the zero
+// not come back together. [Fraction], [Full] and [Between] make one; the zero
 // value leaves every delay as it is. The first delay is spread like the rest.
 //
-// A delay is drawn from all whole nanoseconds of a range, both ends included
-// and each equally likely. Fractions count as the decimals they are written
-// as, and the ends of the range are right to the nanosecond, up to the largest
-// Duration, where they stop.
+// A delay is drawn from the whole nanoseconds of a range, both ends included,
+// each equally likely. A fraction counts as the decimal that prints it, up to 18
+// places, so that the ends are right to the nanosecond; they stop at the largest
+// Duration.
 //
-// Each delay that is jittered takes one Uint64 u from Options.Source and is
-// low + ⌊u·(high−low+1)/2⁶⁴⌋, for a range from low to high nanoseconds. This
-// will not change: a seed gives the same delays in every release. Free failures
-// and a Jitter that leaves no choice, such as Fraction(0), take none.
+// A jittered delay takes one Uint64 u from Options.Source and is
+// low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds, for a range from low to high. This will
+// not change: a seed gives the same delays on every platform and in every
+// release. Free failures take none, nor does a Jitter that leaves no choice,
+// such as Fraction(0).
 //
-// A Jitter is a value, safe for concurrent use by multiple goroutines.
+// A Jitter is a plain value, safe for concurrent use by multiple goroutines.
 type Jitter struct {
 	kind      kind
 	low, high float64 // of between; a fraction is in high
@@ -39,21 +40,21 @@ const (
 	between
 )
 
-// Fraction returns a jitter that draws from d·(1 ± f) for a delay d. f must be
-// from 0 to 1, or the policy's constructor returns an error.
+// Fraction returns a jitter that draws from d·(1 ± f) for a delay d. With an f
+// outside [0, 1], the policy's constructor returns an error.
 func Fraction(f float64) Jitter { return Jitter{fraction, 0, f} }
 
-// Full returns a jitter that draws from [0, d] for a delay d: Between(0, 1).
-// Of all jitters it spreads clients best. The name is that of
-// the AWS Architecture Blog, “Exponential Backoff And Jitter” (2015).
+// Full returns a jitter that draws from [0, d] for a delay d. The name is from
+// the AWS Architecture Blog, “Exponential Backoff And Jitter” (2015), which
+// found that it makes competing clients do the least work.
 func Full() Jitter { return Between(0, 1) }
 
 // Between returns a jitter that draws from [low·d, high·d] for a delay d.
 // Between(0.5, 1) is what the AWS Architecture Blog calls equal jitter,
-// Between(0.8, 1) never passes the ceiling, Between(1, 1.5) is never early.
-// Where a range has no whole nanosecond in it, the delay is low·d rounded up.
-// Both must be finite and 0 ≤ low ≤ high, or the policy's constructor returns
-// an error.
+// Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early. If
+// there is no whole nanosecond in the range, the delay is low·d rounded up.
+// Unless 0 ≤ low ≤ high and both are finite, the policy's constructor returns an
+// error.
 func Between(low, high float64) Jitter { return Jitter{between, low, high} }
 
 func (j Jitter) validate() error {
@@ -128,12 +129,13 @@ func (r span) pick(u uint64) time.Duration {
 	return time.Duration(r.low + offset)
 }
 
-// A ratio is num/den. It holds a float64 as the decimal that someone wrote: as
-// a float64, 0.29·100 is 28.999…, which would lose a nanosecond.
+// A ratio is num/den. It holds a float64 as the decimal that someone wrote: in
+// floating point 0.29·100 is 28.999…, and its whole part a nanosecond short.
 type ratio struct{ num, den uint64 }
 
-// decimal returns x as a ratio, for x ≥ 0. It leaves off the digits beyond the
-// 18th after the point, which are less than a nanosecond of 31 years.
+// decimal returns x as a ratio, for x ≥ 0. It leaves off digits after the 18th
+// decimal place, so that 1 + x fits as well; together they are less than a
+// nanosecond in 31 years.
 func decimal(x float64) ratio {
 	whole, frac, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
 	frac = frac[:min(len(frac), 18)]

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Stepped returns a policy that takes its delays from a list: delays[n-1] after
-// the n-th failure that is not free, and the last of them ever after. It keeps
-// a copy of the list. Delays above opts.Max are cut to it.
+// Stepped returns a policy that reads its delays from a list: delays[n-1] after
+// the n-th counted failure, and the last of them past the end. The list is
+// copied. Delays above opts.Max are cut to it.
 //
-// It is an error if delays is empty or one of them negative, or if opts are
-// invalid in themselves.
+// It returns an error if delays is empty or holds a negative delay, or if opts
+// are invalid in themselves.
 func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 	if len(delays) == 0 {
 		return nil, invalid("empty delays", delays)
