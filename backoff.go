@@ -36,15 +36,18 @@ import (
 //	exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
 //
 // They are safe for concurrent use by multiple goroutines.
+//
+// A Policy of your own that wraps one of these must define both methods: the At
+// of an embedded Policy calls its own Delay, not yours.
 type Policy interface {
 	// Delay returns how long to wait after attempt failures, counting from 1.
-	// The result is never negative. It is 0 for an attempt below 1 and for the
-	// first Options.Free of them. Each call draws its own jitter.
+	// It is never negative, and 0 for an attempt below 1 or one that
+	// Options.Free covers. Each call draws its own jitter.
 	Delay(attempt int) time.Duration
 
-	// At returns now.Add(Delay(attempt)): the time of the next try, to be
-	// stored by a caller that does not wait for it. It reads no clock and
-	// keeps now's location.
+	// At returns now.Add(Delay(attempt)): the time of the next try, for
+	// callers that store it rather than wait. It reads no clock and keeps
+	// now's location.
 	At(attempt int, now time.Time) time.Time
 }
 
@@ -66,9 +69,9 @@ type Options struct {
 	Jitter Jitter
 
 	// Source is where jitter draws from, for delays that a seed repeats on
-	// every platform. The policy guards it with a lock, so it must not be
-	// used elsewhere. Nil means the top-level generator of math/rand/v2,
-	// which needs neither a seed nor a lock.
+	// every platform. The policy guards it with a lock of its own, so it must
+	// not be used elsewhere, not even by another policy. Nil means the
+	// top-level generator of math/rand/v2, which needs no seed and no lock.
 	Source rand.Source
 }
 
@@ -110,8 +113,11 @@ func (o Options) ceiling() time.Duration {
 // if opts.Max is above 0 and below base, or if opts are invalid in themselves:
 // a negative Max or Free, or a Jitter out of range.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
-	if !(factor >= 1 && factor <= math.MaxFloat64) { // NaN is neither
-		return nil, invalid("factor not finite or below 1:", factor)
+	if math.IsNaN(factor) || math.IsInf(factor, 0) {
+		return nil, invalid("factor not finite:", factor)
+	}
+	if factor < 1 {
+		return nil, invalid("factor below 1:", factor)
 	}
 	if err := opts.validate("base", base); err != nil {
 		return nil, err
@@ -304,8 +310,8 @@ func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), ni
 // If ctx is done, be it before the call or by the end of the wait, Sleep
 // returns an error that matches both ctx.Err() and [context.Cause] of ctx under
 // [errors.Is]. If the deadline of ctx is no later than the end of the wait,
-// Sleep returns an error that matches [context.DeadlineExceeded] at once,
-// rather than wait in vain.
+// Sleep does not wait in vain: it returns an error that matches
+// [context.DeadlineExceeded] at once, when ctx itself may not be done yet.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")

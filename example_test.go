@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"time"
 
 	"example.com/backoff"
@@ -117,8 +119,8 @@ func ExampleCustom() {
 	// 954ms 923ms 1.914s 2.878s 4.234s 6.466s 9s 8.899s
 }
 
-// A queue consumer is handed a delivery count, and hands back whole seconds:
-// rounded up, so that no message comes early.
+// A queue consumer is handed a delivery count, which is 1 at the first failure,
+// and hands back whole seconds: rounded up, so that no message comes early.
 func Example_queueConsumer() {
 	policy := backoff.Must(backoff.Exponential(15*time.Second, 1.5, backoff.Options{
 		Max: 12 * time.Hour,
@@ -138,7 +140,7 @@ func Example_queueConsumer() {
 }
 
 // A server that is down may say how long to wait. The client waits that long,
-// or its policy's delay if that is longer.
+// within limits, or its policy's delay if that is longer.
 func ExampleRetryAfter() {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,29 +154,40 @@ func ExampleRetryAfter() {
 	}))
 	defer server.Close()
 
+	const attempts, limit = 5, time.Minute
 	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{}))
-	ctx := context.Background()
-	for attempt := 1; attempt <= 5; attempt++ {
-		wait := policy.Delay(attempt)
-		resp, err := http.Get(server.URL)
+	get := func(ctx context.Context, url string) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
-			fmt.Println(err)
-		} else {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				fmt.Println(resp.Status)
-				return
+			return nil, err
+		}
+		for attempt := 1; ; attempt++ {
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				return nil, err
 			}
+			if resp.StatusCode != http.StatusServiceUnavailable || attempt == attempts {
+				return resp, nil
+			}
+			resp.Body.Close()
+			wait := policy.Delay(attempt)
 			if asked, ok := backoff.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
-				wait = max(wait, asked)
+				wait = max(wait, min(asked, limit))
 			}
 			fmt.Printf("%s, next attempt in %v\n", resp.Status, wait)
-		}
-		if err := backoff.Sleep(ctx, wait); err != nil {
-			fmt.Println(err)
-			return
+			if err := backoff.Sleep(ctx, wait); err != nil {
+				return nil, err
+			}
 		}
 	}
+
+	resp, err := get(context.Background(), server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
 	// Output:
 	// 503 Service Unavailable, next attempt in 20ms
 	// 503 Service Unavailable, next attempt in 2ms
@@ -182,30 +195,48 @@ func ExampleRetryAfter() {
 }
 
 // Three wrong passwords are free, then the account is locked for longer and
-// longer. What is stored is the failure count and the time the lock ends.
+// longer. The failure count and the end of the lock are stored, the latter cut
+// to the microseconds that the database keeps.
 func ExamplePolicy_lockout() {
 	policy := backoff.Must(backoff.Stepped([]time.Duration{
 		time.Minute, 5 * time.Minute, time.Hour,
 	}, backoff.Options{Free: 3}))
 
-	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	for failures := 1; failures <= 7; failures++ {
-		lockedUntil := policy.At(failures, now)
-		if lockedUntil.After(now) {
-			fmt.Printf("failure %d at %s: locked until %s\n", failures, now.Format("15:04"), lockedUntil.Format("15:04"))
-		} else {
-			fmt.Printf("failure %d at %s\n", failures, now.Format("15:04"))
-		}
-		now = lockedUntil
+	var account struct { // stands for a row
+		failures    int
+		lockedUntil time.Time
 	}
+	signIn := func(now time.Time, password string) string {
+		if now.Before(account.lockedUntil) {
+			return "locked until " + account.lockedUntil.Format("15:04")
+		}
+		if password == "secret" {
+			account.failures = 0
+			return "welcome"
+		}
+		account.failures++
+		account.lockedUntil = policy.At(account.failures, now).Truncate(time.Microsecond)
+		return fmt.Sprintf("wrong, for the %d. time", account.failures)
+	}
+
+	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for range 5 {
+		fmt.Println(now.Format("15:04"), signIn(now, "guess"))
+	}
+	now = now.Add(time.Minute)
+	fmt.Println(now.Format("15:04"), signIn(now, "guess"))
+	fmt.Println(now.Format("15:04"), signIn(now, "secret"))
+	now = now.Add(5 * time.Minute)
+	fmt.Println(now.Format("15:04"), signIn(now, "secret"))
 	// Output:
-	// failure 1 at 12:00
-	// failure 2 at 12:00
-	// failure 3 at 12:00
-	// failure 4 at 12:00: locked until 12:01
-	// failure 5 at 12:01: locked until 12:06
-	// failure 6 at 12:06: locked until 13:06
-	// failure 7 at 13:06: locked until 14:06
+	// 12:00 wrong, for the 1. time
+	// 12:00 wrong, for the 2. time
+	// 12:00 wrong, for the 3. time
+	// 12:00 wrong, for the 4. time
+	// 12:00 locked until 12:01
+	// 12:01 wrong, for the 5. time
+	// 12:01 locked until 12:06
+	// 12:06 welcome
 }
 
 // A supervisor counts restarts from 0 and forgets them once a worker has run
@@ -327,4 +358,30 @@ func ExampleDuration() {
 	// backoff: unknown unit "sec" in duration "15 sec"
 	// json: cannot unmarshal number into Go struct field Config.Base of type backoff.Duration
 	// backoff: base 15h0m0s above Max 12h0m0s
+}
+
+// The same from a flag, or an environment variable.
+func ExampleDuration_flag() {
+	wait := backoff.Duration{Duration: time.Minute} // the default
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.SetOutput(os.Stdout)
+	flags.TextVar(&wait, "wait", wait, "how long to wait between `attempts`")
+	if text, ok := os.LookupEnv("WORKER_WAIT"); ok {
+		if err := wait.UnmarshalText([]byte(text)); err != nil {
+			fmt.Println("WORKER_WAIT:", err)
+			return
+		}
+	}
+	fmt.Println(wait)
+	if err := flags.Parse([]string{"-wait", "1 hour 30 minutes"}); err == nil {
+		fmt.Println(wait)
+	}
+	flags.Parse([]string{"-wait", "600"})
+	// Output:
+	// 1m0s
+	// 1h30m0s
+	// invalid value "600" for flag -wait: backoff: missing unit in duration "600"
+	// Usage of worker:
+	//   -wait attempts
+	//     	how long to wait between attempts (default 1m0s)
 }
