@@ -1,10 +1,11 @@
-// Package backoff answers one question: after this many failures, how long
-// until the next try?
+// Package backoff computes how long to wait before a retry: exponential backoff
+// and other schedules, with jitter.
 //
-// A [Policy] is a function of the number of failures. [Exponential], [Linear],
-// [Constant], [Stepped] and [Custom] make one, and [Options] add free failures,
-// a ceiling and jitter to any of them. What counts as a failure, where the
-// count is kept and when to give up are the caller's to say, in a loop:
+// A [Policy] answers one question: after this many failures, how long until the
+// next try? [Exponential], [Linear], [Constant], [Stepped] and [Custom] make
+// one, and [Options] add free failures, a ceiling and jitter to any of them.
+// What counts as a failure, where the count is kept and when to give up are left
+// to the caller's loop:
 //
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
@@ -30,8 +31,8 @@ import (
 
 // A Policy tells how long to wait before the next try.
 //
-// The policies of this package hold no count of attempts and never change. In
-// fmt, log/slog and encoding/json they print as one line, such as
+// The policies of this package hold no count of attempts. In fmt, log/slog and
+// encoding/json they print as one line, such as
 //
 //	exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
 //
@@ -41,8 +42,8 @@ import (
 // of an embedded Policy calls its own Delay, not yours.
 type Policy interface {
 	// Delay returns how long to wait after attempt failures, counting from 1.
-	// It is never negative, and 0 for an attempt below 1 or one that
-	// Options.Free covers. Each call draws its own jitter.
+	// It is never negative, and 0 for an attempt that is below 1 or not above
+	// Options.Free. Each call draws its own jitter.
 	Delay(attempt int) time.Duration
 
 	// At returns now.Add(Delay(attempt)): the time of the next try, for
@@ -52,7 +53,8 @@ type Policy interface {
 }
 
 // Options adjust a schedule. The zero value leaves it as it is: no ceiling, no
-// free failures, no jitter.
+// free failures, no jitter. Every constructor returns an error for a negative
+// Max or Free, or a Jitter out of its range.
 type Options struct {
 	// Max is the ceiling of the delays before jitter, so that retries which
 	// wait at the ceiling still spread out. With Fraction(0.2) a delay can
@@ -60,9 +62,8 @@ type Options struct {
 	// Zero means no ceiling but the largest Duration, about 292 years.
 	Max time.Duration
 
-	// Free is the number of first failures that are followed by no wait. Those
-	// after them are counted: the schedule's first delay is that of attempt
-	// Free+1.
+	// Free is how many failures pass before the first wait. Only those after
+	// them are counted: attempt Free+1 gets the schedule's first delay.
 	Free int
 
 	// Jitter spreads the delays at random. Zero means exact delays.
@@ -75,8 +76,8 @@ type Options struct {
 	Source rand.Source
 }
 
-// validate reports the first fault in o or in the first delay of the schedule,
-// which goes by name and which Max must leave whole.
+// validate reports the first fault in o, or in the schedule's first delay, which
+// must be neither negative nor above Max. Errors call that delay name.
 func (o Options) validate(name string, first time.Duration) error {
 	if first < 0 {
 		return invalid("negative "+name, first)
@@ -106,12 +107,12 @@ func (o Options) ceiling() time.Duration {
 }
 
 // Exponential returns a policy whose delays start at base and grow by factor:
-// base·factorⁿ⁻¹ after the n-th counted failure, to the nearest nanosecond.
-// Before jitter they never fall as the attempt grows.
+// base·factorⁿ⁻¹ after the n-th counted failure, worked out in 128 bits and
+// rounded to the nearest nanosecond. Before jitter they never fall as the attempt
+// grows.
 //
 // It returns an error if base is negative, if factor is not finite or below 1,
-// if opts.Max is above 0 and below base, or if opts are invalid in themselves:
-// a negative Max or Free, or a Jitter out of range.
+// if opts.Max is above 0 and below base, or if opts are invalid.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
 	if math.IsNaN(factor) || math.IsInf(factor, 0) {
 		return nil, invalid("factor not finite:", factor)
@@ -139,7 +140,7 @@ func (c exponential) String() string         { return fmt.Sprintf("exponential %
 // never fall as the attempt grows.
 //
 // It returns an error if base or step is negative, if opts.Max is above 0 and
-// below base, or if opts are invalid in themselves.
+// below base, or if opts are invalid.
 func Linear(base, step time.Duration, opts Options) (Policy, error) {
 	if step < 0 {
 		return nil, invalid("negative step", step)
@@ -159,7 +160,7 @@ func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.
 // Constant returns a policy with the same delay after every counted failure.
 //
 // It returns an error if delay is negative, if opts.Max is above 0 and below
-// delay, or if opts are invalid in themselves.
+// delay, or if opts are invalid.
 func Constant(delay time.Duration, opts Options) (Policy, error) {
 	if err := opts.validate("delay", delay); err != nil {
 		return nil, err
@@ -173,11 +174,11 @@ func (c constant) at(int) time.Duration { return time.Duration(c) }
 func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
 
 // Custom returns a policy with the delay curve(n) after the n-th counted
-// failure, n from 1, where a result below 0 is taken as 0. Each call of Delay or
-// At for a counted failure calls curve once, in its own goroutine, so curve must
-// be safe for as many goroutines as share the policy.
+// failure, n from 1, where a result below 0 is taken as 0. Delay and At call
+// curve once for a counted failure, in the caller's goroutine, so curve must be
+// safe for concurrent use if the policy is shared.
 //
-// It returns an error if curve is nil or if opts are invalid in themselves.
+// It returns an error if curve is nil or if opts are invalid.
 func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
 	if curve == nil {
 		return nil, errors.New("backoff: curve is nil")
@@ -204,31 +205,31 @@ func Must(p Policy, err error) Policy {
 
 // A curve is what tells one kind of schedule from another.
 type curve interface {
-	at(i int) time.Duration // the i-th delay, counting from 0; not negative
+	at(i int) time.Duration // the i-th delay from 0 on; not negative
 	fmt.Stringer
 }
 
 // A schedule is the Policy of this package: a curve, and what Options make of
-// any curve. The ranges that jitter may draw from are worked out beforehand,
-// as far as the table goes.
+// any curve. As far as the table goes, the interval of each delay is worked out
+// beforehand.
 type schedule struct {
 	curve  curve
 	opts   Options
 	spread spread
 	source *source // nil for the top-level generator
 
-	table []span // the first ranges
-	level int    // from this one on…
-	final span   // …all are the same
+	table []interval // the first delays
+	level int        // from this delay on, all are…
+	final interval   // …this
 }
 
 const (
-	tableSize = 64          // ranges in a table, at most: 1 KiB
+	tableSize = 64          // delays in a table, at most: 1 KiB
 	never     = math.MaxInt // the level of a curve that is not known to have one
 )
 
-// newSchedule returns c under opts, where c as opts cut it is the same from
-// level on.
+// newSchedule returns c under opts. From index level on, the delays of c cut to
+// opts.Max must all be the same.
 func newSchedule(c curve, level int, opts Options) *schedule {
 	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), level: level}
 	if opts.Source != nil {
@@ -236,7 +237,7 @@ func newSchedule(c curve, level int, opts Options) *schedule {
 	}
 	if level != never {
 		s.final = s.compute(level)
-		s.table = make([]span, min(level+1, tableSize))
+		s.table = make([]interval, min(level+1, tableSize))
 		for i := range s.table {
 			s.table[i] = s.compute(i)
 		}
@@ -244,8 +245,8 @@ func newSchedule(c curve, level int, opts Options) *schedule {
 	return s
 }
 
-// reach returns where c, which must never fall, gets to the ceiling or as high
-// as it does.
+// reach returns the index at which c, which must never fall, meets the ceiling,
+// or from which it rises no more.
 func reach(c curve, ceiling time.Duration) int {
 	top := min(c.at(math.MaxInt-1), ceiling)
 	there := func(i int) bool { return c.at(i) >= top }
@@ -255,8 +256,8 @@ func reach(c curve, ceiling time.Duration) int {
 	return sort.Search(math.MaxInt-1, there)
 }
 
-// compute returns the range of the i-th delay.
-func (s *schedule) compute(i int) span {
+// compute returns the interval of the i-th delay.
+func (s *schedule) compute(i int) interval {
 	return s.spread.around(min(s.curve.at(i), s.opts.ceiling()))
 }
 
@@ -264,21 +265,21 @@ func (s *schedule) Delay(attempt int) time.Duration {
 	if attempt <= s.opts.Free {
 		return 0
 	}
-	var r span
+	var d interval
 	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) {
-		r = s.table[i]
+		d = s.table[i]
 	} else if i >= s.level {
-		r = s.final
+		d = s.final
 	} else {
-		r = s.compute(i)
+		d = s.compute(i)
 	}
-	if r.width == 0 {
-		return time.Duration(r.low)
+	if d.width == 0 {
+		return time.Duration(d.low)
 	}
 	if s.source == nil {
-		return r.pick(rand.Uint64())
+		return d.pick(rand.Uint64())
 	}
-	return r.pick(s.source.Uint64())
+	return d.pick(s.source.Uint64())
 }
 
 func (s *schedule) At(attempt int, now time.Time) time.Time {
@@ -312,6 +313,7 @@ func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), ni
 // [errors.Is]. If the deadline of ctx is no later than the end of the wait,
 // Sleep does not wait in vain: it returns an error that matches
 // [context.DeadlineExceeded] at once, when ctx itself may not be done yet.
+// A nil ctx is an error too.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")

@@ -186,6 +186,21 @@ func TestDelayStaysAtCeiling(t *testing.T) {
 	}
 }
 
+func TestDelayNeverFalls(t *testing.T) {
+	for _, p := range []backoff.Policy{
+		backoff.Must(backoff.Exponential(1, 1.01, backoff.Options{})),
+		backoff.Must(backoff.Exponential(1000*time.Hour, 1+0x1p-52, backoff.Options{})),
+		backoff.Must(backoff.Exponential(100*ms, 1.001, backoff.Options{Max: time.Second})),
+		backoff.Must(backoff.Linear(largest-1000, 7, backoff.Options{})),
+	} {
+		for attempt := 1; attempt <= 5000; attempt++ {
+			if d, next := p.Delay(attempt), p.Delay(attempt+1); next < d {
+				t.Errorf("%v: Delay(%d) = %v, then %v", p, attempt, d, next)
+			}
+		}
+	}
+}
+
 func TestAt(t *testing.T) {
 	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
 	now := time.Date(2026, 11, 30, 12, 0, 0, 1, zone)
@@ -199,7 +214,7 @@ func TestAt(t *testing.T) {
 }
 
 func TestSteppedCopiesDelays(t *testing.T) {
-	delays := append(slices.Repeat([]time.Duration{time.Second}, 99), time.Second)
+	delays := slices.Repeat([]time.Duration{time.Second}, 100)
 	p := backoff.Must(backoff.Stepped(delays, backoff.Options{}))
 	for i := range delays {
 		delays[i] = time.Hour
@@ -227,7 +242,7 @@ func TestCustomCallsCurveOnce(t *testing.T) {
 	}
 }
 
-// made holds what a constructor returned, so that a table can.
+// made is what a constructor returned.
 type made struct {
 	policy backoff.Policy
 	err    error
@@ -235,21 +250,23 @@ type made struct {
 
 func result(p backoff.Policy, err error) made { return made{p, err} }
 
-func TestArgumentErrors(t *testing.T) {
+func TestErrors(t *testing.T) {
 	const second = time.Second
 	var none backoff.Options
+	nan, inf := math.NaN(), math.Inf(1)
 	max := backoff.Options{Max: second}
-	tests := []struct {
+	type row struct {
 		got  made
 		want string
-	}{
+	}
+	tests := []row{
 		{result(backoff.Exponential(-second, 2, none)), "backoff: negative base -1s"},
 		{result(backoff.Exponential(second+1, 2, max)), "backoff: base 1.000000001s above Max 1s"},
 		{result(backoff.Exponential(second, 0.99, none)), "backoff: factor below 1: 0.99"},
 		{result(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
-		{result(backoff.Exponential(second, math.NaN(), none)), "backoff: factor not finite: NaN"},
-		{result(backoff.Exponential(second, math.Inf(1), none)), "backoff: factor not finite: +Inf"},
-		{result(backoff.Exponential(second, math.Inf(-1), none)), "backoff: factor not finite: -Inf"},
+		{result(backoff.Exponential(second, nan, none)), "backoff: factor not finite: NaN"},
+		{result(backoff.Exponential(second, inf, none)), "backoff: factor not finite: +Inf"},
+		{result(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
 		{result(backoff.Linear(-second, second, none)), "backoff: negative base -1s"},
 		{result(backoff.Linear(second, -second, none)), "backoff: negative step -1s"},
 		{result(backoff.Linear(second+1, second, max)), "backoff: base 1.000000001s above Max 1s"},
@@ -260,19 +277,7 @@ func TestArgumentErrors(t *testing.T) {
 		{result(backoff.Stepped([]time.Duration{0, second, -second}, none)), "backoff: negative delays[2] -1s"},
 		{result(backoff.Custom(nil, none)), "backoff: curve is nil"},
 	}
-	for _, test := range tests {
-		if test.got.err == nil || test.got.err.Error() != test.want {
-			t.Errorf("error = %v, want %s", test.got.err, test.want)
-		}
-		if test.got.policy != nil {
-			t.Errorf("policy = %v beside the error %s, want nil", test.got.policy, test.want)
-		}
-	}
-}
-
-func TestOptionsErrors(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	tests := []struct {
+	for _, bad := range []struct {
 		opts backoff.Options
 		want string
 	}{
@@ -287,21 +292,21 @@ func TestOptionsErrors(t *testing.T) {
 		{backoff.Options{Jitter: backoff.Between(-inf, 1)}, "backoff: jitter low not finite: -Inf"},
 		{backoff.Options{Jitter: backoff.Between(0, nan)}, "backoff: jitter high not finite: NaN"},
 		{backoff.Options{Jitter: backoff.Between(0, inf)}, "backoff: jitter high not finite: +Inf"},
+	} {
+		tests = append(tests,
+			row{result(backoff.Exponential(1, 2, bad.opts)), bad.want},
+			row{result(backoff.Linear(1, 1, bad.opts)), bad.want},
+			row{result(backoff.Constant(1, bad.opts)), bad.want},
+			row{result(backoff.Stepped([]time.Duration{1}, bad.opts)), bad.want},
+			row{result(backoff.Custom(fibonacci, bad.opts)), bad.want},
+		)
 	}
 	for _, test := range tests {
-		for _, got := range []made{
-			result(backoff.Exponential(1, 2, test.opts)),
-			result(backoff.Linear(1, 1, test.opts)),
-			result(backoff.Constant(1, test.opts)),
-			result(backoff.Stepped([]time.Duration{1}, test.opts)),
-			result(backoff.Custom(fibonacci, test.opts)),
-		} {
-			if got.err == nil || got.err.Error() != test.want {
-				t.Errorf("error = %v, want %s", got.err, test.want)
-			}
-			if got.policy != nil {
-				t.Errorf("policy = %v beside the error %s, want nil", got.policy, test.want)
-			}
+		if test.got.err == nil || test.got.err.Error() != test.want {
+			t.Errorf("error = %v, want %s", test.got.err, test.want)
+		}
+		if test.got.policy != nil {
+			t.Errorf("policy = %v beside the error %s, want nil", test.got.policy, test.want)
 		}
 	}
 }
@@ -321,7 +326,6 @@ func TestMust(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	second := []time.Duration{time.Second}
 	tests := []struct {
 		policy backoff.Policy
 		want   string
@@ -345,7 +349,7 @@ func TestString(t *testing.T) {
 			want:   "constant 1m0s, jitter between 0.5 and 1",
 		},
 		{
-			policy: backoff.Must(backoff.Stepped(append(second, time.Minute), backoff.Options{Jitter: backoff.Fraction(0.29)})),
+			policy: backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, backoff.Options{Jitter: backoff.Fraction(0.29)})),
 			want:   "stepped 1s 1m0s, jitter ±29%",
 		},
 		{
@@ -378,7 +382,10 @@ type ends struct{ draws int }
 
 func (e *ends) Uint64() uint64 {
 	e.draws++
-	return -uint64((e.draws + 1) % 2)
+	if e.draws%2 == 1 {
+		return 0
+	}
+	return math.MaxUint64
 }
 
 // rangeTests holds the lowest and the highest delay for a jitter.
@@ -597,6 +604,17 @@ func TestJitterIsEven(t *testing.T) {
 	}
 }
 
+// everyKind returns a policy of each kind under opts.
+func everyKind(opts backoff.Options) []backoff.Policy {
+	return []backoff.Policy{
+		backoff.Must(backoff.Exponential(time.Second, 1.001, opts)),
+		backoff.Must(backoff.Linear(time.Second, 1, opts)),
+		backoff.Must(backoff.Constant(time.Second, opts)),
+		backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, opts)),
+		backoff.Must(backoff.Custom(fibonacci, opts)),
+	}
+}
+
 // many calls f from 8 goroutines, 1000 times from each.
 func many(f func()) {
 	var wg sync.WaitGroup
@@ -638,13 +656,7 @@ func TestGoroutinesShareSource(t *testing.T) {
 func TestGoroutinesSharePolicy(t *testing.T) {
 	for _, jitter := range []backoff.Jitter{{}, backoff.Full()} {
 		opts := backoff.Options{Free: 1, Max: time.Minute, Jitter: jitter}
-		for _, p := range []backoff.Policy{
-			backoff.Must(backoff.Exponential(time.Second, 1.001, opts)),
-			backoff.Must(backoff.Linear(time.Second, 1, opts)),
-			backoff.Must(backoff.Constant(time.Second, opts)),
-			backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, opts)),
-			backoff.Must(backoff.Custom(fibonacci, opts)),
-		} {
+		for _, p := range everyKind(opts) {
 			many(func() {
 				for _, attempt := range []int{1, 2, 3, 100, math.MaxInt} {
 					if d := p.Delay(attempt); d < 0 || d > time.Minute {
@@ -663,13 +675,7 @@ func TestNoAllocation(t *testing.T) {
 		{Max: time.Hour, Free: 1, Jitter: backoff.Fraction(0.2)},
 		{Jitter: backoff.Full(), Source: rand.NewPCG(1, 2)},
 	} {
-		for _, p := range []backoff.Policy{
-			backoff.Must(backoff.Exponential(time.Second, 1.001, opts)),
-			backoff.Must(backoff.Linear(time.Second, 1, opts)),
-			backoff.Must(backoff.Constant(time.Second, opts)),
-			backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, opts)),
-			backoff.Must(backoff.Custom(fibonacci, opts)),
-		} {
+		for _, p := range everyKind(opts) {
 			for _, attempt := range []int{0, 1, 2, 64, 1000, 1e6} {
 				if n := testing.AllocsPerRun(100, func() { p.Delay(attempt) }); n != 0 {
 					t.Errorf("%v: Delay(%d) makes %v allocations, want 0", p, attempt, n)
@@ -705,7 +711,7 @@ func TestSleepWaits(t *testing.T) {
 func TestSleepWithContextDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 1000 {
+	for range 1000 { // as a select may choose either way
 		for _, d := range []time.Duration{-1, 0, 1, time.Hour} {
 			if err := backoff.Sleep(ctx, d); !errors.Is(err, context.Canceled) {
 				t.Fatalf("Sleep(cancelled, %v) = %v, want %v", d, err, context.Canceled)
@@ -1084,7 +1090,7 @@ func exactDelay(base time.Duration, factor float64, n int) *big.Float {
 		}
 		power.Mul(power, power)
 	}
-	if n > 0 {
+	if n > 0 { // the power is past 2^1e6, and so is the product
 		product.Mul(product, power)
 	}
 	return product.Mul(product, number(0).SetInt64(int64(base)))
@@ -1117,32 +1123,48 @@ func TestExponentialAgainstBig(t *testing.T) {
 	}
 }
 
+// FuzzDelay takes the schedule from curve, its delays from x, y and factor, and
+// the jitter from jitter, low and high.
 func FuzzDelay(f *testing.F) {
-	for i, test := range delayTests {
-		for attempt := range test.want {
-			f.Add(uint8(i), int64(time.Second), int64(time.Minute), 1.5, int64(time.Hour), i, 0.5, 1.0, attempt)
-		}
+	const exponential, linear, constant, stepped, custom = 0, 1, 2, 3, 4
+	const exact, fraction, full, between = 0, 1, 2, 3
+	add := func(curve, jitter uint8, x, y time.Duration, factor float64, ceiling time.Duration, free, attempt int) {
+		f.Add(curve, jitter, int64(x), int64(y), factor, int64(ceiling), free, 0.5, 1.0, attempt)
 	}
-	f.Fuzz(func(t *testing.T, kind uint8, a, b int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
-		jitters := []backoff.Jitter{{}, backoff.Fraction(low), backoff.Full(), backoff.Between(low, high)}
-		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Jitter: jitters[kind/8%4]}
-		if kind >= 128 {
-			opts.Source = rand.NewPCG(1, 2)
+	add(exponential, exact, 100*ms, 0, 2, time.Second, 0, 5)
+	add(exponential, exact, 1, 0, 2, 0, 0, 63)
+	add(exponential, exact, 0, 0, math.MaxFloat64, 0, 0, 1025)
+	add(exponential, fraction, largest, 0, 1.5, 0, 3, math.MaxInt)
+	add(exponential, exact, 100*ms, 0, 1.0001, time.Minute, 0, 63973)
+	add(linear, exact, time.Hour, time.Hour, 0, 0, 0, 2562047)
+	add(linear, full, 10, 4, 0, 0, 1, 1000)
+	add(constant, between, largest, 0, 0, 0, math.MaxInt, math.MinInt)
+	add(stepped, full, 3, 1, 0, 2, 2, 5)
+	add(custom, full, 5, -1, 0, 3, 0, 7)
+	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
+		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Source: rand.NewPCG(1, 2)}
+		switch jitter %= 4; jitter {
+		case fraction:
+			opts.Jitter = backoff.Fraction(low)
+		case full:
+			opts.Jitter = backoff.Full()
+		case between:
+			opts.Jitter = backoff.Between(low, high)
 		}
-		x, y := time.Duration(a), time.Duration(b)
+		a, b := time.Duration(x), time.Duration(y)
 		var p backoff.Policy
 		var err error
-		switch kind % 5 {
-		case 0:
-			p, err = backoff.Exponential(x, factor, opts)
-		case 1:
-			p, err = backoff.Linear(x, y, opts)
-		case 2:
-			p, err = backoff.Constant(x, opts)
-		case 3:
-			p, err = backoff.Stepped([]time.Duration{x, y, x}, opts)
-		case 4:
-			p, err = backoff.Custom(func(n int) time.Duration { return x + y*time.Duration(n) }, opts)
+		switch curve %= 5; curve {
+		case exponential:
+			p, err = backoff.Exponential(a, factor, opts)
+		case linear:
+			p, err = backoff.Linear(a, b, opts)
+		case constant:
+			p, err = backoff.Constant(a, opts)
+		case stepped:
+			p, err = backoff.Stepped([]time.Duration{a, b, a}, opts)
+		case custom:
+			p, err = backoff.Custom(func(n int) time.Duration { return a + b*time.Duration(n) }, opts)
 		}
 		if err != nil {
 			if p != nil || !strings.HasPrefix(err.Error(), "backoff: ") {
@@ -1154,10 +1176,10 @@ func FuzzDelay(f *testing.F) {
 		if d < 0 || (attempt <= free || attempt < 1) && d != 0 {
 			t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
 		}
-		if opts.Jitter == backoff.Full() && opts.Max > 0 && d > opts.Max {
+		if jitter == full && opts.Max > 0 && d > opts.Max {
 			t.Errorf("%v: Delay(%d) = %v, above Max", p, attempt, d)
 		}
-		if opts.Jitter == (backoff.Jitter{}) && kind%5 < 2 && attempt < math.MaxInt {
+		if jitter == exact && (curve == exponential || curve == linear) && attempt < math.MaxInt {
 			if next := p.Delay(attempt + 1); next < d {
 				t.Errorf("%v: Delay(%d) = %v, then %v", p, attempt, d, next)
 			}

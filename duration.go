@@ -119,14 +119,12 @@ func multiply(number string, times int) string {
 	return strconv.Itoa(carry) + string(product)
 }
 
-// A Duration is a [time.Duration] for configuration structs and flags. There it
-// is text, read with [ParseDuration] and written as time.Duration writes it: in
-// JSON, YAML and TOML, in the environment, with flag.TextVar. The zero value is
-// 0s. It is a plain value: safe to read, but not to write, from multiple
-// goroutines.
-//
-// It holds a time.Duration rather than being one so that no decoder takes a
-// bare 15 for 15 nanoseconds.
+// A Duration is a [time.Duration] for configuration structs and flags. It is an
+// encoding.TextMarshaler and encoding.TextUnmarshaler, so that encoding/json,
+// flag.TextVar and all decoders that know these read it with [ParseDuration],
+// and write it as time.Duration prints. It holds a time.Duration rather than
+// being one, so that a bare 15 is an error and not 15 nanoseconds. The zero value
+// is 0s. A Duration is safe to read, but not to write, from multiple goroutines.
 type Duration struct{ time.Duration }
 
 // MarshalText returns d as [time.Duration.String] does. The error is nil.
@@ -142,12 +140,15 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// RetryAfter reads the value of an HTTP Retry-After field (RFC 9110, section
+// RetryAfter reads the value of an HTTP Retry-After field ([RFC 9110], section
 // 10.2.3) and returns how long to wait from now on: never less than 0, and no
 // more than the largest Duration. The value is a decimal number of seconds,
-// with a fraction if the server likes, or one of the three forms of HTTP-date
-// (section 5.6.7). For a date gone by the result is 0, true; for a value of any
-// other form, or none, it is 0, false.
+// where a fraction is accepted too, as some servers send one, or any of the three
+// forms of HTTP-date (section 5.6.7), whose day of the week is not compared with
+// the date. For a date gone by the result is 0, true; for a value of any other
+// form, or none, it is 0, false.
+//
+// [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {
 	if whole, frac, point := strings.Cut(value, "."); isDigits(whole) && (isDigits(frac) || !point) {
 		d, err := time.ParseDuration(value + "s")
@@ -227,7 +228,7 @@ func climb(base, step time.Duration, n int) time.Duration {
 // if that is more, for factor ≥ 1.
 func grow(base time.Duration, factor float64, n int) time.Duration {
 	if base == 0 {
-		return 0 // even times ∞
+		return 0 // however large the power
 	}
 	zeros := bits.LeadingZeros64(uint64(base))
 	product := power(factor, n).times(wide{uint64(base) << zeros, 0, 63 - zeros})

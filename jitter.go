@@ -16,17 +16,17 @@ import (
 // value leaves every delay as it is. The first delay is spread like the rest.
 //
 // A delay is drawn from the whole nanoseconds of a range, both ends included,
-// each equally likely. A fraction counts as the decimal that prints it, up to 18
-// places, so that the ends are right to the nanosecond; they stop at the largest
-// Duration.
+// each as likely as any other to within width/2⁶⁴. A fraction stands for the
+// shortest decimal that reads as it, cut after 18 places: 0.29 of 100 ns is
+// 29 ns. An end above the largest Duration becomes that.
 //
 // A jittered delay takes one Uint64 u from Options.Source and is
 // low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds, for a range from low to high. This will
 // not change: a seed gives the same delays on every platform and in every
-// release. Free failures take none, nor does a Jitter that leaves no choice,
+// release. Free failures take none, nor does a Jitter whose two ends are equal,
 // such as Fraction(0).
 //
-// A Jitter is a plain value, safe for concurrent use by multiple goroutines.
+// A Jitter is safe for concurrent use by multiple goroutines.
 type Jitter struct {
 	kind      kind
 	low, high float64 // of between; a fraction is in high
@@ -40,13 +40,15 @@ const (
 	between
 )
 
-// Fraction returns a jitter that draws from d·(1 ± f) for a delay d. With an f
-// outside [0, 1], the policy's constructor returns an error.
+// Fraction returns a jitter that draws from [(1−f)·d, (1+f)·d] for a delay d.
+// With an f outside [0, 1], the policy's constructor returns an error.
 func Fraction(f float64) Jitter { return Jitter{fraction, 0, f} }
 
 // Full returns a jitter that draws from [0, d] for a delay d. The name is from
-// the AWS Architecture Blog, “Exponential Backoff And Jitter” (2015), which
-// found that it makes competing clients do the least work.
+// the AWS Architecture Blog, [Exponential Backoff And Jitter], which found that
+// it makes competing clients do the least work.
+//
+// [Exponential Backoff And Jitter]: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 func Full() Jitter { return Between(0, 1) }
 
 // Between returns a jitter that draws from [low·d, high·d] for a delay d.
@@ -105,37 +107,36 @@ func (j Jitter) spread() spread {
 	return spread{low: ratio{1, 1}}
 }
 
-// A span is the range of a delay: width whole nanoseconds from low on, or just
-// low, without a draw, if width is 0.
-type span struct{ low, width uint64 }
+// An interval is the range of a delay: width whole nanoseconds from low on, or
+// just low, without a draw, if width is 0.
+type interval struct{ low, width uint64 }
 
-// around returns the range for the delay d.
-func (s spread) around(d time.Duration) span {
+// around returns the interval for the delay d.
+func (s spread) around(d time.Duration) interval {
 	low, cut := s.low.of(d)
 	if cut {
 		low++ // the first whole nanosecond in the range
 	}
 	if !s.draws {
-		return span{low: low}
+		return interval{low: low}
 	}
 	high, _ := s.high.of(d)
-	return span{low, max(low, high) - low + 1}
+	return interval{low, max(low, high) - low + 1}
 }
 
 // pick returns the delay that the random number u stands for: the width is
 // scaled by u/2⁶⁴, in 128 bits.
-func (r span) pick(u uint64) time.Duration {
-	offset, _ := bits.Mul64(u, r.width)
-	return time.Duration(r.low + offset)
+func (v interval) pick(u uint64) time.Duration {
+	offset, _ := bits.Mul64(u, v.width)
+	return time.Duration(v.low + offset)
 }
 
 // A ratio is num/den. It holds a float64 as the decimal that someone wrote: in
 // floating point 0.29·100 is 28.999…, and its whole part a nanosecond short.
 type ratio struct{ num, den uint64 }
 
-// decimal returns x as a ratio, for x ≥ 0. It leaves off digits after the 18th
-// decimal place, so that 1 + x fits as well; together they are less than a
-// nanosecond in 31 years.
+// decimal returns x as a ratio, for x ≥ 0. It leaves off what comes after the
+// 18th decimal place, less than a nanosecond in 31 years, so that 1 + x fits too.
 func decimal(x float64) ratio {
 	whole, frac, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
 	frac = frac[:min(len(frac), 18)]

@@ -12,7 +12,7 @@ import (
 // copied. Delays above opts.Max are cut to it.
 //
 // It returns an error if delays is empty or holds a negative delay, or if opts
-// are invalid in themselves.
+// are invalid.
 func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 	if len(delays) == 0 {
 		return nil, invalid("empty delays", delays)
