@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/heap"
 	"context"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -89,6 +90,10 @@ var delayTests = []struct {
 		want:   map[int]time.Duration{1: 1<<53 + 1, 2: 13510798882111490}, // half a nanosecond goes up
 	},
 	{
+		policy: backoff.Must(backoff.Exponential(1<<63-2048, 1+0x1p-52, backoff.Options{Max: largest - 1})),
+		want:   map[int]time.Duration{2: largest - 1}, // of 2⁶³
+	},
+	{
 		policy: backoff.Must(backoff.Exponential(largest, 1, backoff.Options{})),
 		want:   map[int]time.Duration{1: largest, 2: largest, math.MaxInt: largest},
 	},
@@ -117,6 +122,14 @@ var delayTests = []struct {
 		want: map[int]time.Duration{
 			2562047: 2562047 * time.Hour, 2562048: largest, 2562049: largest, math.MaxInt: largest,
 		},
+	},
+	{
+		policy: backoff.Must(backoff.Linear(0, 1<<62, backoff.Options{})),
+		want:   map[int]time.Duration{2: 1 << 62, 3: largest, 4: largest, 5: largest}, // 2⁶⁴ at 5
+	},
+	{
+		policy: backoff.Must(backoff.Linear(1, largest, backoff.Options{Max: largest - 1})),
+		want:   map[int]time.Duration{2: largest - 1}, // of 2⁶³
 	},
 	{
 		policy: backoff.Must(backoff.Linear(10, 4, backoff.Options{})), // 2⁶⁵ far out
@@ -203,11 +216,16 @@ func TestDelayNeverFalls(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
-	now := time.Date(2026, 11, 30, 12, 0, 0, 1, zone)
-	for _, test := range delayTests {
-		for attempt, want := range test.want {
-			if got := test.policy.At(attempt, now); got != now.Add(want) {
-				t.Errorf("%v: At(%d, %v) = %v, want %v", test.policy, attempt, now, got, now.Add(want))
+	for _, now := range []time.Time{
+		{},
+		time.Now(), // with a monotonic clock reading
+		time.Date(2026, 11, 30, 12, 0, 0, 1, zone),
+	} {
+		for _, test := range delayTests {
+			for attempt, want := range test.want {
+				if got := test.policy.At(attempt, now); got != now.Add(want) {
+					t.Errorf("%v: At(%d, %v) = %v, want %v", test.policy, attempt, now, got, now.Add(want))
+				}
 			}
 		}
 	}
@@ -254,27 +272,28 @@ func TestErrors(t *testing.T) {
 	const second = time.Second
 	var none backoff.Options
 	nan, inf := math.NaN(), math.Inf(1)
+	tiny, above := math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
 	max := backoff.Options{Max: second}
 	type row struct {
 		got  made
 		want string
 	}
 	tests := []row{
-		{result(backoff.Exponential(-second, 2, none)), "backoff: negative base -1s"},
+		{result(backoff.Exponential(-1, 2, none)), "backoff: negative base -1ns"},
 		{result(backoff.Exponential(second+1, 2, max)), "backoff: base 1.000000001s above Max 1s"},
-		{result(backoff.Exponential(second, 0.99, none)), "backoff: factor below 1: 0.99"},
+		{result(backoff.Exponential(second, math.Nextafter(1, 0), none)), "backoff: factor below 1: 0.9999999999999999"},
 		{result(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
 		{result(backoff.Exponential(second, nan, none)), "backoff: factor not finite: NaN"},
 		{result(backoff.Exponential(second, inf, none)), "backoff: factor not finite: +Inf"},
 		{result(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
-		{result(backoff.Linear(-second, second, none)), "backoff: negative base -1s"},
-		{result(backoff.Linear(second, -second, none)), "backoff: negative step -1s"},
+		{result(backoff.Linear(-1, second, none)), "backoff: negative base -1ns"},
+		{result(backoff.Linear(second, -1, none)), "backoff: negative step -1ns"},
 		{result(backoff.Linear(second+1, second, max)), "backoff: base 1.000000001s above Max 1s"},
-		{result(backoff.Constant(-second, none)), "backoff: negative delay -1s"},
+		{result(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
 		{result(backoff.Constant(second+1, max)), "backoff: delay 1.000000001s above Max 1s"},
 		{result(backoff.Stepped(nil, none)), "backoff: empty delays []"},
 		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: empty delays []"},
-		{result(backoff.Stepped([]time.Duration{0, second, -second}, none)), "backoff: negative delays[2] -1s"},
+		{result(backoff.Stepped([]time.Duration{0, second, -1}, none)), "backoff: negative delays[2] -1ns"},
 		{result(backoff.Custom(nil, none)), "backoff: curve is nil"},
 	}
 	for _, bad := range []struct {
@@ -283,11 +302,11 @@ func TestErrors(t *testing.T) {
 	}{
 		{backoff.Options{Max: -1}, "backoff: negative Max -1ns"},
 		{backoff.Options{Free: -1}, "backoff: negative Free -1"},
-		{backoff.Options{Jitter: backoff.Fraction(-0.1)}, "backoff: jitter fraction outside [0, 1]: -0.1"},
-		{backoff.Options{Jitter: backoff.Fraction(1.1)}, "backoff: jitter fraction outside [0, 1]: 1.1"},
+		{backoff.Options{Jitter: backoff.Fraction(-tiny)}, "backoff: jitter fraction outside [0, 1]: -5e-324"},
+		{backoff.Options{Jitter: backoff.Fraction(above)}, "backoff: jitter fraction outside [0, 1]: 1.0000000000000002"},
 		{backoff.Options{Jitter: backoff.Fraction(nan)}, "backoff: jitter fraction outside [0, 1]: NaN"},
-		{backoff.Options{Jitter: backoff.Between(-0.1, 1)}, "backoff: negative jitter low -0.1"},
-		{backoff.Options{Jitter: backoff.Between(1.5, 1)}, "backoff: jitter low 1.5 above high 1"},
+		{backoff.Options{Jitter: backoff.Between(-tiny, 1)}, "backoff: negative jitter low -5e-324"},
+		{backoff.Options{Jitter: backoff.Between(above, 1)}, "backoff: jitter low 1.0000000000000002 above high 1"},
 		{backoff.Options{Jitter: backoff.Between(nan, 1)}, "backoff: jitter low not finite: NaN"},
 		{backoff.Options{Jitter: backoff.Between(-inf, 1)}, "backoff: jitter low not finite: -Inf"},
 		{backoff.Options{Jitter: backoff.Between(0, nan)}, "backoff: jitter high not finite: NaN"},
@@ -350,7 +369,11 @@ func TestString(t *testing.T) {
 		},
 		{
 			policy: backoff.Must(backoff.Stepped([]time.Duration{time.Second, time.Minute}, backoff.Options{Jitter: backoff.Fraction(0.29)})),
-			want:   "stepped 1s 1m0s, jitter ±29%",
+			want:   "stepped 1s 1m0s, jitter ±29%", // 100·0.29 is 28.999…
+		},
+		{
+			policy: backoff.Must(backoff.Linear(0, 1, backoff.Options{Jitter: backoff.Fraction(0.12345)})),
+			want:   "linear 0s +1ns, jitter ±12.345%",
 		},
 		{
 			policy: backoff.Must(backoff.Custom(fibonacci, backoff.Options{Max: 1, Source: rand.NewPCG(1, 2)})),
@@ -360,6 +383,9 @@ func TestString(t *testing.T) {
 	for _, test := range tests {
 		if got := fmt.Sprint(test.policy); got != test.want {
 			t.Errorf("fmt prints %s, want %s", got, test.want)
+		}
+		if _, ok := test.policy.(encoding.TextMarshaler); !ok {
+			t.Errorf("%v is no encoding.TextMarshaler", test.policy)
 		}
 		got, err := json.Marshal(map[string]backoff.Policy{"retry": test.policy})
 		if want := `{"retry":"` + test.want + `"}`; err != nil || string(got) != want {
@@ -426,6 +452,9 @@ var rangeTests = []struct {
 	{backoff.Between(2, 3), largest, largest, largest},
 	{backoff.Between(1.5, 1.75), 6148914691236517205, largest, largest}, // 2⁶³ − ½ and more
 	{backoff.Between(0.9999999999999999, 1), 1 << 62, 1<<62 - 461, 1 << 62},
+	{backoff.Between(0.027985547815942875, 1), 1<<53 - 1, 252071405431280, 1<<53 - 1}, // all 18 places count
+	{backoff.Between(1.1, 2), 1, 2, 2},
+	{backoff.Between(3, 4), largest, largest, largest},
 	{backoff.Between(0, 1e300), 0, 0, 0},
 	{backoff.Between(0, 1e300), 1, 0, largest},
 	{backoff.Between(0, math.SmallestNonzeroFloat64), largest, 0, 0},
@@ -475,6 +504,7 @@ func TestOneDrawForEachJitteredDelay(t *testing.T) {
 		{1, backoff.Fraction(0.2)},
 		{1, backoff.Between(0.2, 0.8)},
 		{1, backoff.Fraction(1e-300)},
+		{1, backoff.Between(1e-20, 2e-20)}, // the same in 18 places
 		{time.Second, backoff.Fraction(0.2)},
 		{time.Second, backoff.Full()},
 	} {
@@ -528,29 +558,39 @@ func TestGoldenDelays(t *testing.T) {
 	}
 }
 
-func TestJitterSpreadsAtCeiling(t *testing.T) {
+// At the ceiling too, delays spread over their whole range.
+func TestJitterAtCeiling(t *testing.T) {
 	const draws = 1000
 	for _, test := range []struct {
 		jitter    backoff.Jitter
+		source    rand.Source
 		low, high time.Duration
 	}{
-		{backoff.Fraction(0.2), 16 * time.Second, 24 * time.Second},
-		{backoff.Between(0.8, 1), 16 * time.Second, 20 * time.Second},
-		{backoff.Full(), 0, 20 * time.Second},
+		{backoff.Fraction(0.2), rand.NewPCG(1, 2), 16 * time.Second, 24 * time.Second},
+		{backoff.Fraction(0.2), nil, 16 * time.Second, 24 * time.Second},
+		{backoff.Between(0.8, 1), rand.NewPCG(1, 2), 16 * time.Second, 20 * time.Second},
+		{backoff.Between(0.8, 1), nil, 16 * time.Second, 20 * time.Second},
+		{backoff.Full(), rand.NewPCG(1, 2), 0, 20 * time.Second},
+		{backoff.Full(), nil, 0, 20 * time.Second},
 	} {
 		p := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
-			Max: 20 * time.Second, Jitter: test.jitter, Source: rand.NewPCG(1, 2),
+			Max: 20 * time.Second, Jitter: test.jitter, Source: test.source,
 		}))
 		seen := make(map[time.Duration]bool)
+		var quarters [4]int
 		for range draws {
 			d := p.Delay(50)
 			if d < test.low || d > test.high {
 				t.Fatalf("%v: Delay(50) = %v, want %v to %v", p, d, test.low, test.high)
 			}
 			seen[d] = true
+			quarters[min(4*(d-test.low)/(test.high-test.low), 3)]++
 		}
 		if len(seen) < draws-5 {
 			t.Errorf("%v: %d distinct delays of %d", p, len(seen), draws)
+		}
+		if slices.Min(quarters[:]) < draws/8 {
+			t.Errorf("%v: %d delays in the quarters of the range", p, quarters)
 		}
 	}
 }
@@ -694,7 +734,7 @@ func TestSleepWaits(t *testing.T) {
 		{-1, 0},
 		{0, 0},
 		{1, 1},
-		{time.Hour, time.Hour},
+		{1000 * time.Hour, 1000 * time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
@@ -722,11 +762,12 @@ func TestSleepWithContextDone(t *testing.T) {
 
 func TestSleepEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel)
+		shutdown := errors.New("shutdown")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Minute, func() { cancel(shutdown) })
 		start := time.Now()
-		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-			t.Errorf("Sleep = %v, want %v", err, context.Canceled)
+		if err := backoff.Sleep(ctx, time.Hour); !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
+			t.Errorf("Sleep = %v, want both %v and %v", err, context.Canceled, shutdown)
 		}
 		if got := time.Since(start); got != time.Minute {
 			t.Errorf("Sleep took %v, want 1m", got)
@@ -910,6 +951,7 @@ var retryAfterTests = []struct {
 	{"Wed, 21 Oct 2026 07:28 GMT", 0, false},
 	{"Wed, 21 Oct 2026 24:00:00 GMT", 0, false},
 	{"Wed, 21 Oct 2026 07:28:60 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:59:60 GMT", 0, false},
 	{"Wed, 31 Nov 2026 07:28:00 GMT", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
@@ -929,16 +971,29 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A two-digit year is in the latest century that puts it no more than 50 years
+// ahead.
 func TestRetryAfterInAnotherCentury(t *testing.T) {
-	now := time.Date(2099, 12, 31, 23, 59, 50, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"Friday, 01-Jan-00 00:00:00 GMT":   10 * time.Second,
-		"Thursday, 31-Dec-99 23:59:59 GMT": 9 * time.Second,
-		"Friday, 31-Dec-49 23:59:50 GMT":   time.Date(2149, 12, 31, 23, 59, 50, 0, time.UTC).Sub(now),
-		"Friday, 31-Dec-49 23:59:51 GMT":   0,
+	utc := func(year, month, day, hour, min, sec int) time.Time {
+		return time.Date(year, time.Month(month), day, hour, min, sec, 0, time.UTC)
+	}
+	for _, test := range []struct {
+		value     string
+		now, date time.Time
+	}{
+		{"Friday, 01-Jan-00 00:00:00 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2100, 1, 1, 0, 0, 0)},
+		{"Thursday, 31-Dec-99 23:59:59 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2099, 12, 31, 23, 59, 59)},
+		{"Friday, 31-Dec-49 23:59:50 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2149, 12, 31, 23, 59, 50)},
+		{"Friday, 31-Dec-49 23:59:51 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2049, 12, 31, 23, 59, 51)},
+		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(2060, 1, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)}, // not in 2100
+		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
 	} {
-		if got, ok := backoff.RetryAfter(value, now); got != want || !ok {
-			t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", value, now, got, ok, want)
+		want := max(test.date.Sub(test.now), 0)
+		for _, zone := range []int{-12, 0, 12} {
+			now := test.now.In(time.FixedZone("", zone*3600))
+			if got, ok := backoff.RetryAfter(test.value, now); got != want || !ok {
+				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", test.value, now, got, ok, want)
+			}
 		}
 	}
 }
@@ -958,6 +1013,8 @@ var durationTests = []struct {
 	{"1.5 days", 36 * time.Hour},
 	{"2w", 336 * time.Hour},
 	{"2w1d", 360 * time.Hour},
+	{"9w", 1512 * time.Hour},
+	{"\u00a05 minutes\u2003", 5 * time.Minute},
 	{".5d", 12 * time.Hour},
 	{"1.d", 24 * time.Hour},
 	{"-1.25 weeks", -210 * time.Hour},
@@ -967,9 +1024,11 @@ var durationTests = []struct {
 	{"1.000000000001 days", 24*time.Hour + 86},
 	{"106751 days", 106751 * 24 * time.Hour},
 	{"15250w", 15250 * 168 * time.Hour},
-	{"000000000000000000000001 day", 24 * time.Hour},
+	{strings.Repeat("0", 40) + "1 day", 24 * time.Hour},
 	{"-9223372036854775808 nanoseconds", math.MinInt64},
 	{"9223372036854775807 ns", math.MaxInt64},
+	{"-9223372036854775807 ns 1 ns", math.MinInt64},
+	{"9223372036854775806 ns 1 ns", math.MaxInt64},
 	{"1 nanosecond", 1}, {"2 nanoseconds", 2},
 	{"1 microsecond", 1e3}, {"2 microseconds", 2e3},
 	{"3 us", 3e3}, {"3 µs", 3e3}, {"3 μs", 3e3},
@@ -1003,6 +1062,16 @@ var durationErrorTests = []struct{ text, want string }{
 	{"5 min", `backoff: unknown unit "min" in duration "5 min"`},
 	{"5M", `backoff: unknown unit "M" in duration "5M"`},
 	{"5 Seconds", `backoff: unknown unit "Seconds" in duration "5 Seconds"`},
+	{"1 Day", `backoff: unknown unit "Day" in duration "1 Day"`},
+	{"1W", `backoff: unknown unit "W" in duration "1W"`},
+	{"1D", `backoff: unknown unit "D" in duration "1D"`},
+	{"1H", `backoff: unknown unit "H" in duration "1H"`},
+	{"1S", `backoff: unknown unit "S" in duration "1S"`},
+	{"2 mins", `backoff: unknown unit "mins" in duration "2 mins"`},
+	{"2 secs", `backoff: unknown unit "secs" in duration "2 secs"`},
+	{"2 hr", `backoff: unknown unit "hr" in duration "2 hr"`},
+	{"2 nsec", `backoff: unknown unit "nsec" in duration "2 nsec"`},
+	{" 5 min ", `backoff: unknown unit "min" in duration " 5 min "`},
 	{"1y", `backoff: unknown unit "y" in duration "1y"`},
 	{"1 hour, 30 minutes", `backoff: unknown unit "hour," in duration "1 hour, 30 minutes"`},
 	{"1h\t30m", `backoff: unknown unit "h\t" in duration "1h\t30m"`},
@@ -1024,6 +1093,7 @@ var durationErrorTests = []struct{ text, want string }{
 	{".", `backoff: missing number in duration "."`},
 	{".s", `backoff: missing number in duration ".s"`},
 	{"soon", `backoff: missing number in duration "soon"`},
+	{"1h \t30m", `backoff: missing number in duration "1h \t30m"`},
 	{"1 hour and 30 minutes", `backoff: missing number in duration "1 hour and 30 minutes"`},
 	{"٥s", `backoff: missing number in duration "٥s"`},
 	{"106752 days", `backoff: overflow in duration "106752 days"`},
@@ -1034,6 +1104,13 @@ var durationErrorTests = []struct{ text, want string }{
 	{"99999999999999999999 days", `backoff: overflow in duration "99999999999999999999 days"`},
 	{"106751 days 1 day", `backoff: overflow in duration "106751 days 1 day"`},
 	{"-9223372036854775809 ns", `backoff: overflow in duration "-9223372036854775809 ns"`},
+	{"9223372036854775808 ns", `backoff: overflow in duration "9223372036854775808 ns"`},
+	{"9223372036854775807 ns 1 ns", `backoff: overflow in duration "9223372036854775807 ns 1 ns"`},
+	{"-9223372036854775808 ns 1 ns", `backoff: overflow in duration "-9223372036854775808 ns 1 ns"`},
+	{ // the sum of time.ParseDuration would wrap to 5s
+		"9223372036854775808 ns 9223372036854775808 ns 5s",
+		`backoff: overflow in duration "9223372036854775808 ns 9223372036854775808 ns 5s"`,
+	},
 }
 
 func TestParseDurationErrors(t *testing.T) {
@@ -1120,6 +1197,29 @@ func TestExponentialAgainstBig(t *testing.T) {
 		attempt := 1 + int(min(rng.Float64()*end*1.1, math.MaxInt32-1))
 		p := backoff.Must(backoff.Exponential(base, factor, backoff.Options{}))
 		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(base, factor, attempt))
+	}
+	p := backoff.Must(backoff.Exponential(1, 1+0x1p-52, backoff.Options{}))
+	for shift := range 30 { // far out: with an int of 64 bits, attempt 2⁵² comes to e
+		attempt := math.MaxInt >> shift
+		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(1, 1+0x1p-52, attempt))
+	}
+}
+
+func TestLinearAgainstBig(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		base, step := rng.Int64()>>rng.IntN(63), rng.Int64()>>rng.IntN(63)
+		attempt := 1 + rng.Int()>>1>>rng.IntN(62)
+		want := big.NewInt(int64(attempt - 1))
+		want.Mul(want, big.NewInt(step))
+		want.Add(want, big.NewInt(base))
+		if !want.IsInt64() {
+			want.SetInt64(math.MaxInt64)
+		}
+		p := backoff.Must(backoff.Linear(time.Duration(base), time.Duration(step), backoff.Options{}))
+		if got := p.Delay(attempt); int64(got) != want.Int64() {
+			t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, want)
+		}
 	}
 }
 
@@ -1211,8 +1311,13 @@ func (u one) Uint64() uint64 { return uint64(u) }
 // FuzzJitter holds a jittered delay against low + ⌊u·(high−low+1)/2⁶⁴⌋ in
 // math/big, where low and high are decimals.
 func FuzzJitter(f *testing.F) {
-	for i, test := range rangeTests {
-		f.Add(int64(test.delay), uint32(i*1e7), uint32(1e9), uint64(i)<<58, i%2 == 0)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, test := range rangeTests {
+		f.Add(int64(test.delay), uint32(1e8), uint32(1e9), rng.Uint64(), true)
+		f.Add(int64(test.delay), rng.Uint32()>>2, uint32(3<<30), rng.Uint64(), false)
+	}
+	for range 1000 {
+		f.Add(rng.Int64(), uint32(0), rng.Uint32N(1e9), rng.Uint64(), true)
 	}
 	f.Fuzz(func(t *testing.T, delay int64, low, high uint32, u uint64, fraction bool) {
 		const unit = 1e9

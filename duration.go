@@ -30,11 +30,11 @@ func ParseDuration(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(rest); err == nil {
 		return d, nil
 	}
-	var plain strings.Builder // the same in the words of time.ParseDuration
-	if strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
-		plain.WriteString(rest[:1])
+	negative := strings.HasPrefix(rest, "-")
+	if negative || strings.HasPrefix(rest, "+") {
 		rest = rest[1:]
 	}
+	var sum time.Duration // below 0, where there is room for one more
 	for {
 		var number, name string
 		number, rest = cutNumber(rest)
@@ -49,16 +49,22 @@ func ParseDuration(text string) (time.Duration, error) {
 		if times == 0 {
 			return 0, fmt.Errorf("backoff: unknown unit %q in duration %q", name, text)
 		}
-		plain.WriteString(multiply(number, times) + unit)
+		term, err := time.ParseDuration("-" + multiply(number, times) + unit)
+		if err != nil || term < math.MinInt64-sum {
+			return 0, fmt.Errorf("backoff: overflow in duration %q", text)
+		}
+		sum += term
 		if rest = strings.TrimLeft(rest, " "); rest == "" {
 			break
 		}
 	}
-	d, err := time.ParseDuration(plain.String())
-	if err != nil { // the grammar is right, so this is all it can be
+	if negative {
+		return sum, nil
+	}
+	if sum == math.MinInt64 {
 		return 0, fmt.Errorf("backoff: overflow in duration %q", text)
 	}
-	return d, nil
+	return -sum, nil
 }
 
 // cutNumber cuts a decimal number, which has a digit at least, off the front.
@@ -207,11 +213,13 @@ func isWeekday(s, layout string) bool {
 // asks for: the latest in which it is no more than 50 years ahead of now.
 func inCentury(date, now time.Time) time.Time {
 	limit := now.UTC().AddDate(50, 0, 0)
-	date = date.AddDate(limit.Year()-date.Year()-(limit.Year()-date.Year())%100, 0, 0)
-	if date.After(limit) {
-		date = date.AddDate(-100, 0, 0)
+	years := limit.Year() - date.Year()
+	years -= years % 100
+	moved := date.AddDate(years, 0, 0)
+	if moved.After(limit) || moved.Day() != date.Day() { // no 29 February in 2100
+		moved = date.AddDate(years-100, 0, 0)
 	}
-	return date
+	return moved
 }
 
 // climb returns base + step·n, or the largest Duration if that is more.
