@@ -214,6 +214,72 @@ func TestDelayNeverFalls(t *testing.T) {
 	}
 }
 
+// exactDelay is base·factorⁿ⁻¹ in math/big, to 300 bits.
+func exactDelay(base time.Duration, factor float64, n int) *big.Float {
+	number := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
+	product, power := number(1), number(factor)
+	for n--; n > 0 && power.MantExp(nil) < 1e6; n >>= 1 {
+		if n&1 == 1 {
+			product.Mul(product, power)
+		}
+		power.Mul(power, power)
+	}
+	if n > 0 { // the power is past 2^1e6, and so is the product
+		product.Mul(product, power)
+	}
+	return product.Mul(product, number(0).SetInt64(int64(base)))
+}
+
+// checkNearest fails unless got is the nanosecond nearest to want, or the
+// largest Duration for more than that.
+func checkNearest(t *testing.T, p backoff.Policy, attempt int, got time.Duration, want *big.Float) {
+	t.Helper()
+	half := big.NewFloat(0.5)
+	nearest, _ := new(big.Float).Add(want, half).Int(nil)
+	if !nearest.IsInt64() {
+		nearest.SetInt64(math.MaxInt64)
+	}
+	if int64(got) != nearest.Int64() {
+		t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, nearest)
+	}
+}
+
+func TestExponentialAgainstBig(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		base := time.Duration(rng.Int64() >> rng.IntN(63))
+		factor := 1 + rng.ExpFloat64()*math.Pow(10, -rng.Float64()*16)
+		// Most attempts are of those before the end, ln(2⁶³/base)/ln(factor).
+		end := math.Log(0x1p63/float64(base+1)) / math.Log(factor)
+		attempt := 1 + int(min(rng.Float64()*end*1.1, math.MaxInt32-1))
+		p := backoff.Must(backoff.Exponential(base, factor, backoff.Options{}))
+		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(base, factor, attempt))
+	}
+	p := backoff.Must(backoff.Exponential(1, 1+0x1p-52, backoff.Options{}))
+	for shift := range 30 { // far out: with an int of 64 bits, attempt 2⁵² comes to e
+		attempt := math.MaxInt >> shift
+		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(1, 1+0x1p-52, attempt))
+	}
+}
+
+func TestLinearAgainstBig(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 50_000 {
+		base, step := rng.Int64()>>rng.IntN(63), rng.Int64()>>rng.IntN(63)
+		attempt := 1 + rng.Int()>>1>>rng.IntN(62)
+		want := big.NewInt(int64(attempt - 1))
+		want.Mul(want, big.NewInt(step))
+		want.Add(want, big.NewInt(base))
+		if !want.IsInt64() {
+			want.SetInt64(math.MaxInt64)
+		}
+		p := backoff.Must(backoff.Linear(time.Duration(base), time.Duration(step), backoff.Options{}))
+		if got := p.Delay(attempt); int64(got) != want.Int64() {
+			t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, want)
+		}
+	}
+}
+
 func TestAt(t *testing.T) {
 	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
 	for _, now := range []time.Time{
@@ -1157,69 +1223,121 @@ func TestDurationAsFlag(t *testing.T) {
 	}
 }
 
-// exactDelay is base·factorⁿ⁻¹ in math/big, to 300 bits.
-func exactDelay(base time.Duration, factor float64, n int) *big.Float {
-	number := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
-	product, power := number(1), number(factor)
-	for n--; n > 0 && power.MantExp(nil) < 1e6; n >>= 1 {
-		if n&1 == 1 {
-			product.Mul(product, power)
-		}
-		power.Mul(power, power)
-	}
-	if n > 0 { // the power is past 2^1e6, and so is the product
-		product.Mul(product, power)
-	}
-	return product.Mul(product, number(0).SetInt64(int64(base)))
+// An event of the contest below happens at a virtual time.
+type event struct {
+	at  time.Duration
+	run func(now time.Duration)
 }
 
-// checkNearest fails unless got is the nanosecond nearest to want, or the
-// largest Duration for more than that.
-func checkNearest(t *testing.T, p backoff.Policy, attempt int, got time.Duration, want *big.Float) {
-	t.Helper()
-	half := big.NewFloat(0.5)
-	nearest, _ := new(big.Float).Add(want, half).Int(nil)
-	if !nearest.IsInt64() {
-		nearest.SetInt64(math.MaxInt64)
+// events is a heap of those to come.
+type events []event
+
+func (e events) Len() int           { return len(e) }
+func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
+func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := len(*e) - 1
+	x := (*e)[last]
+	*e = (*e)[:last]
+	return x
+}
+
+// contest is the model of the AWS Architecture Blog, "Exponential Backoff And
+// Jitter" (2015): each client reads a row and writes it if its version is still
+// the same, or backs off and starts again. Every message takes 10 ms ± 2 ms,
+// normally distributed. It returns how many writes that took in all, and when
+// the last client heard of its success.
+func contest(clients int, jitter backoff.Jitter, seed uint64) (calls int, end time.Duration) {
+	policy := backoff.Must(backoff.Exponential(10*ms, 2, backoff.Options{
+		Max: 2 * time.Second, Jitter: jitter, Source: rand.NewPCG(seed, 1),
+	}))
+	net := rand.New(rand.NewPCG(seed, 2))
+	var pending events
+	send := func(now time.Duration, arrive func(now time.Duration)) {
+		delay := math.Abs(10 + 2*net.NormFloat64())
+		heap.Push(&pending, event{now + time.Duration(delay*float64(ms)), arrive})
 	}
-	if int64(got) != nearest.Int64() {
-		t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, nearest)
+
+	version := 0
+	for range clients {
+		conflicts := 0
+		var try func(now time.Duration)
+		write := func(now time.Duration, read int) {
+			calls++
+			if read == version {
+				version++
+				send(now, func(now time.Duration) { end = max(end, now) })
+				return
+			}
+			send(now, func(now time.Duration) {
+				conflicts++
+				try(now + policy.Delay(conflicts))
+			})
+		}
+		try = func(now time.Duration) {
+			send(now, func(now time.Duration) {
+				read := version
+				send(now, func(now time.Duration) {
+					send(now, func(now time.Duration) { write(now, read) })
+				})
+			})
+		}
+		try(0)
+	}
+	for len(pending) > 0 {
+		next := heap.Pop(&pending).(event)
+		next.run(next.at)
+	}
+	return calls, end
+}
+
+// contests returns the means of a hundred contests.
+func contests(clients int, jitter backoff.Jitter) (calls, seconds float64) {
+	const runs = 100
+	for seed := range uint64(runs) {
+		n, end := contest(clients, jitter, seed)
+		calls += float64(n) / runs
+		seconds += end.Seconds() / runs
+	}
+	return calls, seconds
+}
+
+// The figures wanted are those of the simulator published with the article.
+func TestContestAsPublished(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		jitter         backoff.Jitter
+		calls, seconds float64
+	}{
+		{"none", backoff.Jitter{}, 1864, 63.9},
+		{"equal", backoff.Between(0.5, 1), 811, 6.6},
+		{"full", backoff.Full(), 795, 4.8},
+	} {
+		calls, seconds := contests(100, test.jitter)
+		if math.Abs(calls/test.calls-1) > 0.10 || math.Abs(seconds/test.seconds-1) > 0.15 {
+			t.Errorf("%s: %.0f calls in %.1f s, published: %.0f in %.1f s", test.name, calls, seconds, test.calls, test.seconds)
+		}
 	}
 }
 
-func TestExponentialAgainstBig(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 50_000 {
-		base := time.Duration(rng.Int64() >> rng.IntN(63))
-		factor := 1 + rng.ExpFloat64()*math.Pow(10, -rng.Float64()*16)
-		// Most attempts are of those before the end, ln(2⁶³/base)/ln(factor).
-		end := math.Log(0x1p63/float64(base+1)) / math.Log(factor)
-		attempt := 1 + int(min(rng.Float64()*end*1.1, math.MaxInt32-1))
-		p := backoff.Must(backoff.Exponential(base, factor, backoff.Options{}))
-		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(base, factor, attempt))
-	}
-	p := backoff.Must(backoff.Exponential(1, 1+0x1p-52, backoff.Options{}))
-	for shift := range 30 { // far out: with an int of 64 bits, attempt 2⁵² comes to e
-		attempt := math.MaxInt >> shift
-		checkNearest(t, p, attempt, p.Delay(attempt), exactDelay(1, 1+0x1p-52, attempt))
-	}
-}
-
-func TestLinearAgainstBig(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 50_000 {
-		base, step := rng.Int64()>>rng.IntN(63), rng.Int64()>>rng.IntN(63)
-		attempt := 1 + rng.Int()>>1>>rng.IntN(62)
-		want := big.NewInt(int64(attempt - 1))
-		want.Mul(want, big.NewInt(step))
-		want.Add(want, big.NewInt(base))
-		if !want.IsInt64() {
-			want.SetInt64(math.MaxInt64)
+// README.md shows the first example as a program.
+func TestReadmeProgram(t *testing.T) {
+	read := func(name, from, to string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		p := backoff.Must(backoff.Linear(time.Duration(base), time.Duration(step), backoff.Options{}))
-		if got := p.Delay(attempt); int64(got) != want.Int64() {
-			t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, want)
+		_, part, _ := strings.Cut(string(text), from)
+		part, _, found := strings.Cut(part, to)
+		if !found {
+			t.Fatalf("%s: nothing between %q and %q", name, from, to)
 		}
+		return part
+	}
+	got := read("README.md", "func main() {\n", "}\n```")
+	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
+		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
 	}
 }
 
@@ -1411,104 +1529,6 @@ func FuzzParseDuration(f *testing.F) {
 	})
 }
 
-// An event of the contest below happens at a virtual time.
-type event struct {
-	at  time.Duration
-	run func(now time.Duration)
-}
-
-// events is a heap of those to come.
-type events []event
-
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	*e = (*e)[:last]
-	return x
-}
-
-// contest is the model of the AWS Architecture Blog, "Exponential Backoff And
-// Jitter" (2015): each client reads a row and writes it if its version is still
-// the same, or backs off and starts again. Every message takes 10 ms ± 2 ms,
-// normally distributed. It returns how many writes that took in all, and when
-// the last client heard of its success.
-func contest(clients int, jitter backoff.Jitter, seed uint64) (calls int, end time.Duration) {
-	policy := backoff.Must(backoff.Exponential(10*ms, 2, backoff.Options{
-		Max: 2 * time.Second, Jitter: jitter, Source: rand.NewPCG(seed, 1),
-	}))
-	net := rand.New(rand.NewPCG(seed, 2))
-	var pending events
-	send := func(now time.Duration, arrive func(now time.Duration)) {
-		delay := math.Abs(10 + 2*net.NormFloat64())
-		heap.Push(&pending, event{now + time.Duration(delay*float64(ms)), arrive})
-	}
-
-	version := 0
-	for range clients {
-		conflicts := 0
-		var try func(now time.Duration)
-		write := func(now time.Duration, read int) {
-			calls++
-			if read == version {
-				version++
-				send(now, func(now time.Duration) { end = max(end, now) })
-				return
-			}
-			send(now, func(now time.Duration) {
-				conflicts++
-				try(now + policy.Delay(conflicts))
-			})
-		}
-		try = func(now time.Duration) {
-			send(now, func(now time.Duration) {
-				read := version
-				send(now, func(now time.Duration) {
-					send(now, func(now time.Duration) { write(now, read) })
-				})
-			})
-		}
-		try(0)
-	}
-	for len(pending) > 0 {
-		next := heap.Pop(&pending).(event)
-		next.run(next.at)
-	}
-	return calls, end
-}
-
-// contests returns the means of a hundred contests.
-func contests(clients int, jitter backoff.Jitter) (calls, seconds float64) {
-	const runs = 100
-	for seed := range uint64(runs) {
-		n, end := contest(clients, jitter, seed)
-		calls += float64(n) / runs
-		seconds += end.Seconds() / runs
-	}
-	return calls, seconds
-}
-
-// The figures wanted are those of the simulator published with the article.
-func TestContestAsPublished(t *testing.T) {
-	for _, test := range []struct {
-		name           string
-		jitter         backoff.Jitter
-		calls, seconds float64
-	}{
-		{"none", backoff.Jitter{}, 1864, 63.9},
-		{"equal", backoff.Between(0.5, 1), 811, 6.6},
-		{"full", backoff.Full(), 795, 4.8},
-	} {
-		calls, seconds := contests(100, test.jitter)
-		if math.Abs(calls/test.calls-1) > 0.10 || math.Abs(seconds/test.seconds-1) > 0.15 {
-			t.Errorf("%s: %.0f calls in %.1f s, published: %.0f in %.1f s", test.name, calls, seconds, test.calls, test.seconds)
-		}
-	}
-}
-
 func BenchmarkContest(b *testing.B) {
 	for _, bench := range []struct {
 		name   string
@@ -1667,25 +1687,5 @@ func BenchmarkNew(b *testing.B) {
 				}
 			}
 		})
-	}
-}
-
-// README.md shows the first example as a program.
-func TestReadmeProgram(t *testing.T) {
-	read := func(name, from, to string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, part, _ := strings.Cut(string(text), from)
-		part, _, found := strings.Cut(part, to)
-		if !found {
-			t.Fatalf("%s: nothing between %q and %q", name, from, to)
-		}
-		return part
-	}
-	got := read("README.md", "func main() {\n", "}\n```")
-	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
-		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
 	}
 }
