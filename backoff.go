@@ -211,16 +211,16 @@ type curve interface {
 
 // A schedule is the Policy of this package: a curve, and what Options make of
 // any curve. As far as the table goes, the interval of each delay is worked out
-// beforehand.
+// beforehand. What Delay reads comes first.
 type schedule struct {
+	table []interval // the first delays
+	level int        // from this delay on, all are…
+	final interval   // …this
+
 	curve  curve
 	opts   Options
 	spread spread
 	source *source // nil for the top-level generator
-
-	table []interval // the first delays
-	level int        // from this delay on, all are…
-	final interval   // …this
 }
 
 const (
@@ -266,7 +266,7 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return 0
 	}
 	var d interval
-	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) {
+	if i := attempt - s.opts.Free - 1; i < len(s.table) {
 		d = s.table[i]
 	} else if i >= s.level {
 		d = s.final

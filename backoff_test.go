@@ -1592,6 +1592,15 @@ type lookup []time.Duration
 
 func (l lookup) Delay(attempt int) time.Duration { return l[min(max(attempt, 1), len(l))-1] }
 
+// The range of 100 ms ± 20 %, in variables that a compiler can't foresee.
+var low, width = uint64(80 * ms), uint64(40*ms) + 1
+
+// scaled is the least that jitter could be, once there is a random number.
+func scaled(u uint64) time.Duration {
+	offset, _ := bits.Mul64(u, width)
+	return time.Duration(low + offset)
+}
+
 // BenchmarkFloor sets ten delays, 100 ms doubling to 10 s, exact or ±20 %,
 // beside the least work that could make them.
 func BenchmarkFloor(b *testing.B) {
@@ -1610,14 +1619,9 @@ func BenchmarkFloor(b *testing.B) {
 			return sum
 		}
 	}
-	low, width := uint64(80*ms), uint64(40*ms)+1
-	draw := func(u uint64) time.Duration {
-		offset, _ := bits.Mul64(u, width)
-		return time.Duration(low + offset)
-	}
 	drawn := func() (sum time.Duration) {
 		for range 10 {
-			sum += draw(rand.Uint64())
+			sum += scaled(rand.Uint64())
 		}
 		return sum
 	}
@@ -1628,7 +1632,7 @@ func BenchmarkFloor(b *testing.B) {
 			mu.Lock()
 			u := source.Uint64()
 			mu.Unlock()
-			sum += draw(u)
+			sum += scaled(u)
 		}
 		return sum
 	}
