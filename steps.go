@@ -30,7 +30,7 @@ func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 
 type stepped []time.Duration
 
-func (c stepped) at(i int) time.Duration { return c[min(i, len(c)-1)] }
+func (c stepped) at(i int) time.Duration { return c[i] } // none is asked for past the level
 
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
