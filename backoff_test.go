@@ -339,14 +339,14 @@ func TestErrors(t *testing.T) {
 	var none backoff.Options
 	nan, inf := math.NaN(), math.Inf(1)
 	tiny, above := math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
-	max := backoff.Options{Max: second}
+	limited := backoff.Options{Max: second}
 	type row struct {
 		got  made
 		want string
 	}
 	tests := []row{
 		{result(backoff.Exponential(-1, 2, none)), "backoff: negative base -1ns"},
-		{result(backoff.Exponential(second+1, 2, max)), "backoff: base 1.000000001s above Max 1s"},
+		{result(backoff.Exponential(second+1, 2, limited)), "backoff: base 1.000000001s above Max 1s"},
 		{result(backoff.Exponential(second, math.Nextafter(1, 0), none)), "backoff: factor below 1: 0.9999999999999999"},
 		{result(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
 		{result(backoff.Exponential(second, nan, none)), "backoff: factor not finite: NaN"},
@@ -354,9 +354,9 @@ func TestErrors(t *testing.T) {
 		{result(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
 		{result(backoff.Linear(-1, second, none)), "backoff: negative base -1ns"},
 		{result(backoff.Linear(second, -1, none)), "backoff: negative step -1ns"},
-		{result(backoff.Linear(second+1, second, max)), "backoff: base 1.000000001s above Max 1s"},
+		{result(backoff.Linear(second+1, second, limited)), "backoff: base 1.000000001s above Max 1s"},
 		{result(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
-		{result(backoff.Constant(second+1, max)), "backoff: delay 1.000000001s above Max 1s"},
+		{result(backoff.Constant(second+1, limited)), "backoff: delay 1.000000001s above Max 1s"},
 		{result(backoff.Stepped(nil, none)), "backoff: empty delays []"},
 		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: empty delays []"},
 		{result(backoff.Stepped([]time.Duration{0, second, -1}, none)), "backoff: negative delays[2] -1ns"},
