@@ -42,7 +42,7 @@ import (
 // of an embedded Policy calls its own Delay, not yours.
 type Policy interface {
 	// Delay returns how long to wait after attempt failures, counting from 1.
-	// It is never negative, and 0 for an attempt that is below 1 or not above
+	// It is never negative, and is 0 if attempt is below 1 or not above
 	// Options.Free. Each call draws its own jitter.
 	Delay(attempt int) time.Duration
 
@@ -62,22 +62,24 @@ type Options struct {
 	// Zero means no ceiling but the largest Duration, about 292 years.
 	Max time.Duration
 
-	// Free is how many failures pass before the first wait. Only those after
-	// them are counted: attempt Free+1 gets the schedule's first delay.
+	// Free is how many failures have no wait. Those after them are the counted
+	// failures: attempt Free+1 gets the schedule's first delay.
 	Free int
 
 	// Jitter spreads the delays at random. Zero means exact delays.
 	Jitter Jitter
 
-	// Source is where jitter draws from, for delays that a seed repeats on
-	// every platform. The policy guards it with a lock of its own, so it must
-	// not be used elsewhere, not even by another policy. Nil means the
-	// top-level generator of math/rand/v2, which needs no seed and no lock.
+	// Source is where jitter draws its random numbers. A seeded one repeats
+	// the delays on every platform. The policy guards it with a lock of its
+	// own, so it must not be used elsewhere, not even by another policy. Nil
+	// means the top-level generator of math/rand/v2, which needs no seed and
+	// no lock.
 	Source rand.Source
 }
 
-// validate reports the first fault in o, or in the schedule's first delay, which
-// must be neither negative nor above Max. Errors call that delay name.
+// validate reports the first fault in o or in first, the schedule's first delay,
+// which must not be negative or above Max. name is what errors call it; Stepped
+// and Custom pass 0.
 func (o Options) validate(name string, first time.Duration) error {
 	if first < 0 {
 		return invalid("negative "+name, first)
@@ -94,16 +96,24 @@ func (o Options) validate(name string, first time.Duration) error {
 	return o.Jitter.validate()
 }
 
-func invalid(reason string, value any) error {
-	return fmt.Errorf("backoff: %s %v", reason, value)
-}
-
 // ceiling returns Max, or the largest Duration where there is none.
 func (o Options) ceiling() time.Duration {
 	if o.Max == 0 {
 		return math.MaxInt64
 	}
 	return o.Max
+}
+
+func invalid(reason string, value any) error {
+	return fmt.Errorf("backoff: %s %v", reason, value)
+}
+
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
+
+// A curve computes the delays of one kind of schedule, before Options.
+type curve interface {
+	at(i int) time.Duration // the i-th delay, from 0; never negative
+	fmt.Stringer
 }
 
 // Exponential returns a policy whose delays start at base and grow by factor:
@@ -114,7 +124,7 @@ func (o Options) ceiling() time.Duration {
 // It returns an error if base is negative, if factor is not finite or below 1,
 // if opts.Max is above 0 and below base, or if opts are invalid.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
-	if math.IsNaN(factor) || math.IsInf(factor, 0) {
+	if !finite(factor) {
 		return nil, invalid("factor not finite:", factor)
 	}
 	if factor < 1 {
@@ -124,7 +134,7 @@ func Exponential(base time.Duration, factor float64, opts Options) (Policy, erro
 		return nil, err
 	}
 	c := exponential{base, factor}
-	return newSchedule(c, reach(c, opts.ceiling()), opts), nil
+	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
 }
 
 type exponential struct {
@@ -149,7 +159,7 @@ func Linear(base, step time.Duration, opts Options) (Policy, error) {
 		return nil, err
 	}
 	c := linear{base, step}
-	return newSchedule(c, reach(c, opts.ceiling()), opts), nil
+	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
 }
 
 type linear struct{ base, step time.Duration }
@@ -173,10 +183,10 @@ type constant time.Duration
 func (c constant) at(int) time.Duration { return time.Duration(c) }
 func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
 
-// Custom returns a policy with the delay curve(n) after the n-th counted
-// failure, n from 1, where a result below 0 is taken as 0. Delay and At call
-// curve once for a counted failure, in the caller's goroutine, so curve must be
-// safe for concurrent use if the policy is shared.
+// Custom returns a policy whose delay after the n-th counted failure, counting
+// from 1, is curve(n), or 0 if that is negative. Delay and At call curve once
+// for a counted failure, in the caller's goroutine, so curve must be safe for
+// concurrent use if the policy is shared.
 //
 // It returns an error if curve is nil or if opts are invalid.
 func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
@@ -203,19 +213,12 @@ func Must(p Policy, err error) Policy {
 	return p
 }
 
-// A curve is what tells one kind of schedule from another.
-type curve interface {
-	at(i int) time.Duration // the i-th delay from 0 on; not negative
-	fmt.Stringer
-}
-
-// A schedule is the Policy of this package: a curve, and what Options make of
-// any curve. As far as the table goes, the interval of each delay is worked out
-// beforehand. What Delay reads comes first.
+// A schedule is the Policy that every constructor returns: a curve under
+// Options. The intervals of its first delays are computed in advance.
 type schedule struct {
-	table []interval // the first delays
-	level int        // from this delay on, all are…
-	final interval   // …this
+	table []interval
+	level int      // index from which every delay is final
+	final interval // unset if level is never
 
 	curve  curve
 	opts   Options
@@ -225,39 +228,39 @@ type schedule struct {
 
 const (
 	tableSize = 64          // delays in a table, at most: 1 KiB
-	never     = math.MaxInt // the level of a curve that is not known to have one
+	never     = math.MaxInt // the level of a curve that may not have one
 )
 
-// newSchedule returns c under opts. From index level on, the delays of c cut to
-// opts.Max must all be the same.
+// newSchedule returns a schedule of c under opts. From index level on, all
+// delays of c, once cut to opts.Max, must be equal.
 func newSchedule(c curve, level int, opts Options) *schedule {
 	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), level: level}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
 	if level != never {
-		s.final = s.compute(level)
+		s.final = s.intervalAt(level)
 		s.table = make([]interval, min(level+1, tableSize))
 		for i := range s.table {
-			s.table[i] = s.compute(i)
+			s.table[i] = s.intervalAt(i)
 		}
 	}
 	return s
 }
 
-// reach returns the index at which c, which must never fall, meets the ceiling,
-// or from which it rises no more.
-func reach(c curve, ceiling time.Duration) int {
-	top := min(c.at(math.MaxInt-1), ceiling)
+// levelOf returns the index at which c, which must never fall, meets the
+// ceiling, or from which it rises no more.
+func levelOf(c curve, ceiling time.Duration) int {
+	const last = math.MaxInt - 1 // that Delay can ask for
+	top := min(c.at(last), ceiling)
 	there := func(i int) bool { return c.at(i) >= top }
 	if i := sort.Search(tableSize, there); i < tableSize { // as most do, after few probes
 		return i
 	}
-	return sort.Search(math.MaxInt-1, there)
+	return sort.Search(last, there)
 }
 
-// compute returns the interval of the i-th delay.
-func (s *schedule) compute(i int) interval {
+func (s *schedule) intervalAt(i int) interval {
 	return s.spread.around(min(s.curve.at(i), s.opts.ceiling()))
 }
 
@@ -265,21 +268,21 @@ func (s *schedule) Delay(attempt int) time.Duration {
 	if attempt <= s.opts.Free {
 		return 0
 	}
-	var d interval
+	var v interval
 	if i := attempt - s.opts.Free - 1; i < len(s.table) {
-		d = s.table[i]
+		v = s.table[i]
 	} else if i >= s.level {
-		d = s.final
+		v = s.final
 	} else {
-		d = s.compute(i)
+		v = s.intervalAt(i)
 	}
-	if d.width == 0 {
-		return time.Duration(d.low)
+	if v.width == 0 {
+		return time.Duration(v.low)
 	}
 	if s.source == nil {
-		return d.pick(rand.Uint64())
+		return v.pick(rand.Uint64())
 	}
-	return d.pick(s.source.Uint64())
+	return v.pick(s.source.Uint64())
 }
 
 func (s *schedule) At(attempt int, now time.Time) time.Time {
@@ -306,14 +309,13 @@ func (s *schedule) String() string {
 
 func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Sleep waits for d and returns nil, at once if d is not above 0.
+// Sleep waits for d and returns nil, without waiting if d ≤ 0.
 //
-// If ctx is done, be it before the call or by the end of the wait, Sleep
-// returns an error that matches both ctx.Err() and [context.Cause] of ctx under
-// [errors.Is]. If the deadline of ctx is no later than the end of the wait,
-// Sleep does not wait in vain: it returns an error that matches
-// [context.DeadlineExceeded] at once, when ctx itself may not be done yet.
-// A nil ctx is an error too.
+// If ctx is done before the call or by the end of the wait, Sleep returns an
+// error that matches both ctx.Err() and [context.Cause] of ctx under
+// [errors.Is], whatever d is. If ctx's deadline is not after the end of the
+// wait, Sleep returns an error that matches [context.DeadlineExceeded] at once,
+// even if ctx is not done yet. A nil ctx is an error too.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")
@@ -325,7 +327,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return fmt.Errorf("backoff: no time left to wait %v: %w", d, context.DeadlineExceeded)
 	}
 	select {
-	case <-time.After(d): // leaves no timer behind, since Go 1.23
+	case <-time.After(d): // since Go 1.23, collected even if it has not fired
 	case <-ctx.Done():
 	}
 	return done(ctx) // both may be ready, and select takes either

@@ -357,8 +357,8 @@ func TestErrors(t *testing.T) {
 		{result(backoff.Linear(second+1, second, limited)), "backoff: base 1.000000001s above Max 1s"},
 		{result(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
 		{result(backoff.Constant(second+1, limited)), "backoff: delay 1.000000001s above Max 1s"},
-		{result(backoff.Stepped(nil, none)), "backoff: empty delays []"},
-		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: empty delays []"},
+		{result(backoff.Stepped(nil, none)), "backoff: delays is empty"},
+		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: delays is empty"},
 		{result(backoff.Stepped([]time.Duration{0, second, -1}, none)), "backoff: negative delays[2] -1ns"},
 		{result(backoff.Custom(nil, none)), "backoff: curve is nil"},
 	}

@@ -16,11 +16,12 @@ const digits = "0123456789"
 // "1 hour 30 minutes", "1.5 days", "2w".
 //
 // It reads all that [time.ParseDuration] reads, with the same result: a sign if
-// need be, then one or more decimal numbers, each with a unit. Beyond that,
-//   - a unit can be d for days of 24 hours or w for weeks of 7 days;
-//   - a unit can be a word, from nanosecond to week, singular or plural;
-//   - one space can stand before a unit, spaces between one term and the next,
-//     and white space around it all.
+// need be, then one or more decimal numbers, each with a unit, or a bare 0.
+// Beyond that,
+//   - a unit may be d for days of 24 hours or w for weeks of 7 days;
+//   - a unit may be a word, from nanosecond to week, singular or plural;
+//   - a space may precede a unit, any number of spaces separate terms, and white
+//     space surround the whole.
 //
 // There are no months or years, whose length varies, no other abbreviations and
 // no capitals. The error quotes the text and says what is wrong with it: a
@@ -34,7 +35,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	if negative || strings.HasPrefix(rest, "+") {
 		rest = rest[1:]
 	}
-	var sum time.Duration // below 0, where there is room for one more
+	var sum time.Duration // negative, as that range holds one more
 	for {
 		var number, name string
 		number, rest = cutNumber(rest)
@@ -67,7 +68,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return -sum, nil
 }
 
-// cutNumber cuts a decimal number, which has a digit at least, off the front.
+// cutNumber cuts a decimal number of at least one digit off the front of s.
 func cutNumber(s string) (number, rest string) {
 	rest = strings.TrimLeft(s, digits)
 	if strings.HasPrefix(rest, ".") {
@@ -80,7 +81,7 @@ func cutNumber(s string) (number, rest string) {
 	return number, rest
 }
 
-// cutUnit cuts all up to a space or the next number off the front.
+// cutUnit cuts a unit off the front of s: all up to a space, point or digit.
 func cutUnit(s string) (name, rest string) {
 	if i := strings.IndexAny(s, " ."+digits); i >= 0 {
 		return s[:i], s[i:]
@@ -88,7 +89,8 @@ func cutUnit(s string) (name, rest string) {
 	return s, ""
 }
 
-// unitOf returns a unit as so many times one that time.ParseDuration knows.
+// unitOf returns a unit as a multiple of one that time.ParseDuration knows; times
+// is 0 if there is no such unit.
 func unitOf(name string) (unit string, times int) {
 	switch name {
 	case "ns", "nanosecond", "nanoseconds":
@@ -151,8 +153,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // more than the largest Duration. The value is a decimal number of seconds,
 // where a fraction is accepted too, as some servers send one, or any of the three
 // forms of HTTP-date (section 5.6.7), whose day of the week is not compared with
-// the date. For a date gone by the result is 0, true; for a value of any other
-// form, or none, it is 0, false.
+// the date. For a date gone by the result is 0, true; for an empty value or any
+// other form it is 0, false.
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {
@@ -172,7 +174,7 @@ func RetryAfter(value string, now time.Time) (time.Duration, bool) {
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, digits) == "" }
 
-// parseDate reads an HTTP-date. time.Parse alone would take much else for one.
+// parseDate reads an HTTP-date and nothing else; time.Parse is laxer.
 func parseDate(value string, now time.Time) (time.Time, bool) {
 	forms := []struct{ weekday, layout string }{
 		{"Mon,", "02 Jan 2006 15:04:05 GMT"},  // IMF-fixdate
@@ -181,16 +183,16 @@ func parseDate(value string, now time.Time) (time.Time, bool) {
 		{"Mon", "Jan 02 15:04:05 2006"},       // …which may fill the day with 0 too
 	}
 	weekday, rest, _ := strings.Cut(value, " ")
-	day := strings.Replace(rest, "23:59:60", "23:59:59", 1) // a leap second
+	text := strings.Replace(rest, "23:59:60", "23:59:59", 1) // a leap second
 	for _, form := range forms {
-		date, err := time.Parse(form.layout, day)
-		if err != nil || date.Format(form.layout) != day || !isWeekday(weekday, form.weekday) {
+		date, err := time.Parse(form.layout, text)
+		if err != nil || date.Format(form.layout) != text || !isWeekday(weekday, form.weekday) {
 			continue
 		}
 		if form.weekday == "Monday," {
 			date = inCentury(date, now)
 		}
-		if day != rest {
+		if text != rest {
 			date = date.Add(time.Second)
 		}
 		return date, true
@@ -201,7 +203,7 @@ func parseDate(value string, now time.Time) (time.Time, bool) {
 // isWeekday reports whether s is the name of a day under layout. It need not be
 // the right one for the date.
 func isWeekday(s, layout string) bool {
-	for i := range 7 {
+	for i := range 7 { // any seven days in a row
 		if time.Unix(0, 0).UTC().AddDate(0, 0, i).Format(layout) == s {
 			return true
 		}
@@ -232,40 +234,6 @@ func climb(base, step time.Duration, n int) time.Duration {
 	return time.Duration(min(sum, math.MaxInt64))
 }
 
-// grow returns base·factorⁿ to the nearest nanosecond, or the largest Duration
-// if that is more, for factor ≥ 1.
-func grow(base time.Duration, factor float64, n int) time.Duration {
-	if base == 0 {
-		return 0 // however large the power
-	}
-	zeros := bits.LeadingZeros64(uint64(base))
-	product := power(factor, n).times(wide{uint64(base) << zeros, 0, 63 - zeros})
-	if product.exp >= 63 {
-		return math.MaxInt64
-	}
-	halves := product.hi >> (62 - product.exp)
-	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
-}
-
-// power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
-// It goes through the bits of n after the first: square, and multiply where the
-// bit is set.
-func power(x float64, n int) wide {
-	if n == 0 {
-		return wide{hi: 1 << 63}
-	}
-	frac, exp := math.Frexp(x)
-	factor := wide{uint64(frac*(1<<53)) << 11, 0, exp - 1}
-	p := factor
-	for i := bits.Len(uint(n)) - 2; i >= 0 && p.exp < 63; i-- {
-		p = p.times(p)
-		if n>>i&1 == 1 {
-			p = p.times(factor)
-		}
-	}
-	return p
-}
-
 // A wide is a floating-point number with a mantissa of 128 bits, hi before lo.
 // The first bit is set and stands for 2^exp.
 //
@@ -273,14 +241,16 @@ func power(x float64, n int) wide {
 // with the power. A product of wides loses less than 2⁻¹²⁴ of itself, and a
 // power of n at most 2n times that: after 2³⁰ attempts, and at the largest
 // Duration, 2⁻³⁰ ns. So a delay is the nearest nanosecond unless it is that close
-// to a half. An exact half is exact here, for its factors fit in hi. And delays
-// that should rise do: the smallest factor, 1+2⁻⁵², takes less than 2⁵⁸ attempts
-// to the largest Duration, and by then 2⁻⁶⁵ is lost.
+// to a half. An exact half is exact here, for its factors fit in hi. Nor do
+// delays fall: the smallest factor above 1, 1+2⁻⁵², reaches the largest Duration
+// in under 2⁵⁸ attempts, and by then at most 2⁻⁶⁵ is lost.
 type wide struct {
 	hi, lo uint64
 	exp    int
 }
 
+// times returns a·b. Of its 256 bits, the lower 128 and what they would carry are
+// left off.
 func (a wide) times(b wide) wide {
 	hi, lo := bits.Mul64(a.hi, b.hi)
 	x, _ := bits.Mul64(a.hi, b.lo)
@@ -293,4 +263,38 @@ func (a wide) times(b wide) wide {
 		return wide{hi, lo, a.exp + b.exp + 1}
 	}
 	return wide{hi<<1 | lo>>63, lo << 1, a.exp + b.exp}
+}
+
+// grow returns base·factorⁿ to the nearest nanosecond, or the largest Duration
+// if that is more, for factor ≥ 1.
+func grow(base time.Duration, factor float64, n int) time.Duration {
+	if base == 0 {
+		return 0 // however large the power
+	}
+	zeros := bits.LeadingZeros64(uint64(base))
+	product := power(factor, n).times(wide{uint64(base) << zeros, 0, 63 - zeros})
+	if product.exp >= 63 {
+		return math.MaxInt64
+	}
+	halves := product.hi >> (62 - product.exp) // in half nanoseconds, to round
+	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
+}
+
+// power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
+// It goes through the bits of n after the first: square, and multiply where the
+// bit is set.
+func power(x float64, n int) wide {
+	if n == 0 {
+		return wide{hi: 1 << 63}
+	}
+	frac, exp := math.Frexp(x)
+	factor := wide{uint64(frac*(1<<53)) << 11, 0, exp - 1} // all 53 bits, at the top
+	p := factor
+	for i := bits.Len(uint(n)) - 2; i >= 0 && p.exp < 63; i-- {
+		p = p.times(p)
+		if n>>i&1 == 1 {
+			p = p.times(factor)
+		}
+	}
+	return p
 }

@@ -102,7 +102,7 @@ func ExampleStepped() {
 func ExampleCustom() {
 	fibonacci := func(n int) time.Duration {
 		a, b := time.Duration(0), time.Second
-		for range min(n, 40) { // later ones would overflow, and Max has cut them long since
+		for range min(n, 40) { // later terms could overflow, and exceed Max
 			a, b = b, a+b
 		}
 		return a
@@ -216,7 +216,7 @@ func ExamplePolicy_lockout() {
 		}
 		account.failures++
 		account.lockedUntil = policy.At(account.failures, now).Truncate(time.Microsecond)
-		return fmt.Sprintf("wrong, for the %d. time", account.failures)
+		return fmt.Sprintf("wrong, failure %d", account.failures)
 	}
 
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -229,12 +229,12 @@ func ExamplePolicy_lockout() {
 	now = now.Add(5 * time.Minute)
 	fmt.Println(now.Format("15:04"), signIn(now, "secret"))
 	// Output:
-	// 12:00 wrong, for the 1. time
-	// 12:00 wrong, for the 2. time
-	// 12:00 wrong, for the 3. time
-	// 12:00 wrong, for the 4. time
+	// 12:00 wrong, failure 1
+	// 12:00 wrong, failure 2
+	// 12:00 wrong, failure 3
+	// 12:00 wrong, failure 4
 	// 12:00 locked until 12:01
-	// 12:01 wrong, for the 5. time
+	// 12:01 wrong, failure 5
 	// 12:01 locked until 12:06
 	// 12:06 welcome
 }
@@ -305,7 +305,7 @@ func ExampleSleep() {
 	defer cancel()
 
 	fmt.Println(backoff.Sleep(ctx, time.Millisecond))
-	fmt.Println(backoff.Sleep(ctx, time.Hour)) // in vain, so it returns at once
+	fmt.Println(backoff.Sleep(ctx, time.Hour)) // past the deadline, so at once
 	// Output:
 	// <nil>
 	// backoff: no time left to wait 1h0m0s: context deadline exceeded
@@ -365,7 +365,7 @@ func ExampleDuration_flag() {
 	wait := backoff.Duration{Duration: time.Minute} // the default
 	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
 	flags.SetOutput(os.Stdout)
-	flags.TextVar(&wait, "wait", wait, "how long to wait between `attempts`")
+	flags.TextVar(&wait, "wait", wait, "`duration` to wait between attempts")
 	if text, ok := os.LookupEnv("WORKER_WAIT"); ok {
 		if err := wait.UnmarshalText([]byte(text)); err != nil {
 			fmt.Println("WORKER_WAIT:", err)
@@ -382,6 +382,6 @@ func ExampleDuration_flag() {
 	// 1h30m0s
 	// invalid value "600" for flag -wait: backoff: missing unit in duration "600"
 	// Usage of worker:
-	//   -wait attempts
-	//     	how long to wait between attempts (default 1m0s)
+	//   -wait duration
+	//     	duration to wait between attempts (default 1m0s)
 }

@@ -15,21 +15,20 @@ import (
 // not come back together. [Fraction], [Full] and [Between] make one; the zero
 // value leaves every delay as it is. The first delay is spread like the rest.
 //
-// A delay is drawn from the whole nanoseconds of a range, both ends included,
-// each as likely as any other to within width/2⁶⁴. A fraction stands for the
-// shortest decimal that reads as it, cut after 18 places: 0.29 of 100 ns is
-// 29 ns. An end above the largest Duration becomes that.
+// A delay is drawn from the whole nanoseconds low to high of a range, all equally
+// likely to within a relative (high−low+1)/2⁶⁴. A float64 argument stands for the
+// shortest decimal that parses to it, cut after 18 places: 0.29 of 100 ns is
+// 29 ns. An end above the largest Duration is cut to it.
 //
 // A jittered delay takes one Uint64 u from Options.Source and is
-// low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds, for a range from low to high. This will
-// not change: a seed gives the same delays on every platform and in every
-// release. Free failures take none, nor does a Jitter whose two ends are equal,
-// such as Fraction(0).
+// low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds. This will not change: a seed gives the
+// same delays on every platform and in every release. Free failures draw nothing,
+// nor does a Jitter whose two ends are equal, such as Fraction(0).
 //
 // A Jitter is safe for concurrent use by multiple goroutines.
 type Jitter struct {
 	kind      kind
-	low, high float64 // of between; a fraction is in high
+	low, high float64 // for between; fraction uses only high
 }
 
 type kind byte
@@ -60,13 +59,13 @@ func Full() Jitter { return Between(0, 1) }
 func Between(low, high float64) Jitter { return Jitter{between, low, high} }
 
 func (j Jitter) validate() error {
-	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // NaN is neither
+	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // false for NaN
 		return invalid("jitter fraction outside [0, 1]:", j.high)
 	}
-	if math.IsNaN(j.low) || math.IsInf(j.low, 0) {
+	if !finite(j.low) {
 		return invalid("jitter low not finite:", j.low)
 	}
-	if math.IsNaN(j.high) || math.IsInf(j.high, 0) {
+	if !finite(j.high) {
 		return invalid("jitter high not finite:", j.high)
 	}
 	if j.low < 0 {
@@ -140,7 +139,7 @@ type ratio struct{ num, den uint64 }
 func decimal(x float64) ratio {
 	whole, frac, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
 	frac = frac[:min(len(frac), 18)]
-	num, _ := strconv.ParseUint(whole+frac, 10, 64) // the largest uint64 for more
+	num, _ := strconv.ParseUint(whole+frac, 10, 64) // saturates
 	return ratio{num, uint64(math.Pow10(len(frac)))}
 }
 
@@ -166,7 +165,7 @@ type source struct {
 
 func (s *source) Uint64() uint64 {
 	s.mu.Lock()
-	u := s.src.Uint64() // a defer would cost as much again as the lock
-	s.mu.Unlock()
+	u := s.src.Uint64()
+	s.mu.Unlock() // no defer, which would cost a quarter of a draw
 	return u
 }

@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 // are invalid.
 func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 	if len(delays) == 0 {
-		return nil, invalid("empty delays", delays)
+		return nil, errors.New("backoff: delays is empty")
 	}
 	for i, d := range delays {
 		if d < 0 {
@@ -30,7 +31,7 @@ func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 
 type stepped []time.Duration
 
-func (c stepped) at(i int) time.Duration { return c[i] } // none is asked for past the level
+func (c stepped) at(i int) time.Duration { return c[i] } // i never exceeds the level
 
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
