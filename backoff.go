@@ -1,11 +1,8 @@
-// Package backoff computes how long to wait before a retry: exponential backoff
-// and other schedules, with jitter.
-//
-// A [Policy] answers one question: after this many failures, how long until the
-// next try? [Exponential], [Linear], [Constant], [Stepped] and [Custom] make
-// one, and [Options] add free failures, a ceiling and jitter to any of them.
-// What counts as a failure, where the count is kept and when to give up are left
-// to the caller's loop:
+// Package backoff computes how long to wait before a retry. A [Policy], made by
+// [Exponential], [Linear], [Constant], [Stepped] or [Custom], answers one
+// question: after this many failures, how long until the next try? [Options] add
+// free failures, a ceiling and jitter. What counts as a failure, and when to give
+// up, is left to the caller's loop:
 //
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
