@@ -1052,6 +1052,7 @@ func TestRetryAfterInAnotherCentury(t *testing.T) {
 		{"Thursday, 31-Dec-99 23:59:59 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2099, 12, 31, 23, 59, 59)},
 		{"Friday, 31-Dec-49 23:59:50 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2149, 12, 31, 23, 59, 50)},
 		{"Friday, 31-Dec-49 23:59:51 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2049, 12, 31, 23, 59, 51)},
+		{"Friday, 01-Jan-77 00:10:00 GMT", utc(2027, 1, 1, 0, 30, 0), utc(2077, 1, 1, 0, 10, 0)}, // whatever year it is in now's zone
 		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(2060, 1, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)}, // not in 2100
 		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
 	} {
