@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sort"
 	"strings"
 	"time"
 )
@@ -101,106 +100,6 @@ func (o Options) ceiling() time.Duration {
 	return o.Max
 }
 
-func invalid(reason string, value any) error {
-	return fmt.Errorf("backoff: %s %v", reason, value)
-}
-
-func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
-
-// A curve computes the delays of one kind of schedule, before Options.
-type curve interface {
-	at(i int) time.Duration // the i-th delay, from 0; never negative
-	fmt.Stringer
-}
-
-// Exponential returns a policy whose delays start at base and grow by factor:
-// base·factorⁿ⁻¹ after the n-th counted failure, worked out in 128 bits and
-// rounded to the nearest nanosecond. Before jitter they never fall as the attempt
-// grows.
-//
-// It returns an error if base is negative, if factor is not finite or below 1,
-// if opts.Max is above 0 and below base, or if opts are invalid.
-func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
-	if !finite(factor) {
-		return nil, invalid("factor not finite:", factor)
-	}
-	if factor < 1 {
-		return nil, invalid("factor below 1:", factor)
-	}
-	if err := opts.validate("base", base); err != nil {
-		return nil, err
-	}
-	c := exponential{base, factor}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
-}
-
-type exponential struct {
-	base   time.Duration
-	factor float64
-}
-
-func (c exponential) at(i int) time.Duration { return grow(c.base, c.factor, i) }
-func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
-
-// Linear returns a policy whose delays start at base and grow by step:
-// base + step·(n−1) after the n-th counted failure, exactly. Before jitter they
-// never fall as the attempt grows.
-//
-// It returns an error if base or step is negative, if opts.Max is above 0 and
-// below base, or if opts are invalid.
-func Linear(base, step time.Duration, opts Options) (Policy, error) {
-	if step < 0 {
-		return nil, invalid("negative step", step)
-	}
-	if err := opts.validate("base", base); err != nil {
-		return nil, err
-	}
-	c := linear{base, step}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
-}
-
-type linear struct{ base, step time.Duration }
-
-func (c linear) at(i int) time.Duration { return climb(c.base, c.step, i) }
-func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
-
-// Constant returns a policy with the same delay after every counted failure.
-//
-// It returns an error if delay is negative, if opts.Max is above 0 and below
-// delay, or if opts are invalid.
-func Constant(delay time.Duration, opts Options) (Policy, error) {
-	if err := opts.validate("delay", delay); err != nil {
-		return nil, err
-	}
-	return newSchedule(constant(delay), 0, opts), nil
-}
-
-type constant time.Duration
-
-func (c constant) at(int) time.Duration { return time.Duration(c) }
-func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
-
-// Custom returns a policy whose delay after the n-th counted failure, counting
-// from 1, is curve(n), or 0 if that is negative. Delay and At call curve once
-// for a counted failure, in the caller's goroutine, so curve must be safe for
-// concurrent use if the policy is shared.
-//
-// It returns an error if curve is nil or if opts are invalid.
-func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
-	if curve == nil {
-		return nil, errors.New("backoff: curve is nil")
-	}
-	if err := opts.validate("", 0); err != nil {
-		return nil, err
-	}
-	return newSchedule(custom(curve), never, opts), nil
-}
-
-type custom func(n int) time.Duration
-
-func (c custom) at(i int) time.Duration { return max(c(i+1), 0) }
-func (c custom) String() string         { return "custom" }
-
 // Must returns p if err is nil and panics with err otherwise. It is for
 // policies made from constants, in variable declarations and tests.
 func Must(p Policy, err error) Policy {
@@ -208,6 +107,12 @@ func Must(p Policy, err error) Policy {
 		panic(err)
 	}
 	return p
+}
+
+// A curve computes the delays of one kind of schedule, before Options.
+type curve interface {
+	at(i int) time.Duration // the i-th delay, from 0; never negative
+	fmt.Stringer
 }
 
 // A schedule is the Policy that every constructor returns: a curve under
@@ -243,18 +148,6 @@ func newSchedule(c curve, level int, opts Options) *schedule {
 		}
 	}
 	return s
-}
-
-// levelOf returns the index at which c, which must never fall, meets the
-// ceiling, or from which it rises no more.
-func levelOf(c curve, ceiling time.Duration) int {
-	const last = math.MaxInt - 1 // that Delay can ask for
-	top := min(c.at(last), ceiling)
-	there := func(i int) bool { return c.at(i) >= top }
-	if i := sort.Search(tableSize, there); i < tableSize { // as most do, after few probes
-		return i
-	}
-	return sort.Search(last, there)
 }
 
 func (s *schedule) intervalAt(i int) interval {

@@ -224,16 +224,6 @@ func inCentury(date, now time.Time) time.Time {
 	return moved
 }
 
-// climb returns base + step·n, or the largest Duration if that is more.
-func climb(base, step time.Duration, n int) time.Duration {
-	hi, lo := bits.Mul64(uint64(step), uint64(n))
-	sum, carry := bits.Add64(lo, uint64(base), 0)
-	if hi+carry > 0 {
-		return math.MaxInt64
-	}
-	return time.Duration(min(sum, math.MaxInt64))
-}
-
 // A wide is a floating-point number with a mantissa of 128 bits, hi before lo.
 // The first bit is set and stands for 2^exp.
 //
@@ -265,36 +255,8 @@ func (a wide) times(b wide) wide {
 	return wide{hi<<1 | lo>>63, lo << 1, a.exp + b.exp}
 }
 
-// grow returns base·factorⁿ to the nearest nanosecond, or the largest Duration
-// if that is more, for factor ≥ 1.
-func grow(base time.Duration, factor float64, n int) time.Duration {
-	if base == 0 {
-		return 0 // however large the power
-	}
-	zeros := bits.LeadingZeros64(uint64(base))
-	product := power(factor, n).times(wide{uint64(base) << zeros, 0, 63 - zeros})
-	if product.exp >= 63 {
-		return math.MaxInt64
-	}
-	halves := product.hi >> (62 - product.exp) // in half nanoseconds, to round
-	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
-}
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
 
-// power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
-// It goes through the bits of n after the first: square, and multiply where the
-// bit is set.
-func power(x float64, n int) wide {
-	if n == 0 {
-		return wide{hi: 1 << 63}
-	}
-	frac, exp := math.Frexp(x)
-	factor := wide{uint64(frac*(1<<53)) << 11, 0, exp - 1} // all 53 bits, at the top
-	p := factor
-	for i := bits.Len(uint(n)) - 2; i >= 0 && p.exp < 63; i-- {
-		p = p.times(p)
-		if n>>i&1 == 1 {
-			p = p.times(factor)
-		}
-	}
-	return p
+func invalid(reason string, value any) error {
+	return fmt.Errorf("backoff: %s %v", reason, value)
 }
