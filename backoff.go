@@ -124,7 +124,6 @@ type schedule struct {
 
 	curve  curve
 	opts   Options
-	spread spread
 	source *source // nil for the top-level generator
 }
 
@@ -136,7 +135,7 @@ const (
 // newSchedule returns a schedule of c under opts. From index level on, all
 // delays of c, once cut to opts.Max, must be equal.
 func newSchedule(c curve, level int, opts Options) *schedule {
-	s := &schedule{curve: c, opts: opts, spread: opts.Jitter.spread(), level: level}
+	s := &schedule{curve: c, opts: opts, level: level}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
@@ -151,7 +150,7 @@ func newSchedule(c curve, level int, opts Options) *schedule {
 }
 
 func (s *schedule) intervalAt(i int) interval {
-	return s.spread.around(min(s.curve.at(i), s.opts.ceiling()))
+	return s.opts.Jitter.around(min(s.curve.at(i), s.opts.ceiling()))
 }
 
 func (s *schedule) Delay(attempt int) time.Duration {

@@ -224,19 +224,21 @@ func inCentury(date, now time.Time) time.Time {
 	return moved
 }
 
-// A wide is a floating-point number with a mantissa of 128 bits, hi before lo.
-// The first bit is set and stands for 2^exp.
+// A wide is a number that is not negative, with a mantissa of 128 bits, hi before
+// lo. The first bit stands for 2^exp, and is set unless the number is 0.
 //
-// A float64 would not do: each product of a power is rounded, and the loss grows
-// with the power. A product of wides loses less than 2⁻¹²⁴ of itself, and a
-// power of n at most 2n times that: after 2³⁰ attempts, and at the largest
-// Duration, 2⁻³⁰ ns. So a delay is the nearest nanosecond unless it is that close
-// to a half. An exact half is exact here, for its factors fit in hi. Nor do
-// delays fall: the smallest factor above 1, 1+2⁻⁵², reaches the largest Duration
-// in under 2⁵⁸ attempts, and by then at most 2⁻⁶⁵ is lost.
+// A float64 would not do: it holds only 53 bits of a Duration's 63, and in a power
+// the loss of each product adds up. A float64 times a Duration, which is what
+// jitter needs, is exact here. A longer product loses less than 2⁻¹²⁴ of itself.
 type wide struct {
 	hi, lo uint64
 	exp    int
+}
+
+// widen returns x, which must be finite and not negative, without loss.
+func widen(x float64) wide {
+	frac, exp := math.Frexp(x)
+	return wide{uint64(frac*(1<<53)) << 11, 0, exp - 1} // all 53 bits, at the top
 }
 
 // times returns a·b. Of its 256 bits, the lower 128 and what they would carry are
@@ -253,6 +255,21 @@ func (a wide) times(b wide) wide {
 		return wide{hi, lo, a.exp + b.exp + 1}
 	}
 	return wide{hi<<1 | lo>>63, lo << 1, a.exp + b.exp}
+}
+
+// of returns a·d to the nearest nanosecond, or the largest Duration if that is
+// more, for d ≥ 0.
+func (a wide) of(d time.Duration) time.Duration {
+	if d == 0 {
+		return 0 // however large a is
+	}
+	zeros := bits.LeadingZeros64(uint64(d))
+	product := a.times(wide{uint64(d) << zeros, 0, 63 - zeros})
+	if product.exp >= 63 {
+		return math.MaxInt64
+	}
+	halves := product.hi >> (62 - product.exp) // in half nanoseconds, to round
+	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
 }
 
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }

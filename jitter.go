@@ -5,8 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -16,9 +14,8 @@ import (
 // value leaves every delay as it is. The first delay is spread like the rest.
 //
 // A delay is drawn from the whole nanoseconds low to high of a range, all equally
-// likely to within a relative (high−low+1)/2⁶⁴. A float64 argument stands for the
-// shortest decimal that parses to it, cut after 18 places: 0.29 of 100 ns is
-// 29 ns. An end above the largest Duration is cut to it.
+// likely to within a relative (high−low+1)/2⁶⁴. An end is rounded to the nearest
+// nanosecond, or cut to the largest Duration if it is more.
 //
 // A jittered delay takes one Uint64 u from Options.Source and is
 // low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds. This will not change: a seed gives the
@@ -39,8 +36,8 @@ const (
 	between
 )
 
-// Fraction returns a jitter that draws from [(1−f)·d, (1+f)·d] for a delay d.
-// With an f outside [0, 1], the policy's constructor returns an error.
+// Fraction returns a jitter that draws from [d−x, d+x] for a delay d, where x is
+// f·d. With an f outside [0, 1], the policy's constructor returns an error.
 func Fraction(f float64) Jitter { return Jitter{fraction, 0, f} }
 
 // Full returns a jitter that draws from [0, d] for a delay d. The name is from
@@ -52,8 +49,7 @@ func Full() Jitter { return Between(0, 1) }
 
 // Between returns a jitter that draws from [low·d, high·d] for a delay d.
 // Between(0.5, 1) is what the AWS Architecture Blog calls equal jitter,
-// Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early. If
-// there is no whole nanosecond in the range, the delay is low·d rounded up.
+// Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early.
 // Unless 0 ≤ low ≤ high and both are finite, the policy's constructor returns an
 // error.
 func Between(low, high float64) Jitter { return Jitter{between, low, high} }
@@ -88,39 +84,24 @@ func (j Jitter) text() string {
 	return fmt.Sprintf("between %v and %v", j.low, j.high)
 }
 
-// A spread is a Jitter made ready for use: the ends of the range as multiples
-// of the delay.
-type spread struct {
-	low, high ratio
-	draws     bool // low is below high
-}
-
-func (j Jitter) spread() spread {
-	switch j.kind {
-	case fraction:
-		f := decimal(j.high)
-		return spread{ratio{f.den - f.num, f.den}, ratio{f.den + f.num, f.den}, j.high > 0}
-	case between:
-		return spread{decimal(j.low), decimal(j.high), j.low < j.high}
-	}
-	return spread{low: ratio{1, 1}}
-}
-
 // An interval is the range of a delay: width whole nanoseconds from low on, or
 // just low, without a draw, if width is 0.
 type interval struct{ low, width uint64 }
 
-// around returns the interval for the delay d.
-func (s spread) around(d time.Duration) interval {
-	low, cut := s.low.of(d)
-	if cut {
-		low++ // the first whole nanosecond in the range
+// around returns the interval of j for the delay d.
+func (j Jitter) around(d time.Duration) interval {
+	low, high := d, d
+	switch j.kind {
+	case fraction:
+		x := widen(j.high).of(d)
+		low, high = d-x, d+min(x, math.MaxInt64-d)
+	case between:
+		low, high = widen(j.low).of(d), widen(j.high).of(d)
 	}
-	if !s.draws {
-		return interval{low: low}
+	if j.low < j.high {
+		return interval{uint64(low), uint64(high-low) + 1}
 	}
-	high, _ := s.high.of(d)
-	return interval{low, max(low, high) - low + 1}
+	return interval{low: uint64(low)}
 }
 
 // pick returns the delay that the random number u stands for: the width is
@@ -128,33 +109,6 @@ func (s spread) around(d time.Duration) interval {
 func (v interval) pick(u uint64) time.Duration {
 	offset, _ := bits.Mul64(u, v.width)
 	return time.Duration(v.low + offset)
-}
-
-// A ratio is num/den. It holds a float64 as the decimal that someone wrote: in
-// floating point 0.29·100 is 28.999…, and its whole part a nanosecond short.
-type ratio struct{ num, den uint64 }
-
-// decimal returns x as a ratio, for x ≥ 0. It leaves off what comes after the
-// 18th decimal place, less than a nanosecond in 31 years, so that 1 + x fits too.
-func decimal(x float64) ratio {
-	whole, frac, _ := strings.Cut(strconv.FormatFloat(x, 'f', -1, 64), ".")
-	frac = frac[:min(len(frac), 18)]
-	num, _ := strconv.ParseUint(whole+frac, 10, 64) // saturates
-	return ratio{num, uint64(math.Pow10(len(frac)))}
-}
-
-// of returns r·d in whole nanoseconds, no more than the largest Duration, and
-// whether a part of a nanosecond was cut off.
-func (r ratio) of(d time.Duration) (ns uint64, cut bool) {
-	hi, lo := bits.Mul64(r.num, uint64(d))
-	if hi >= r.den {
-		return math.MaxInt64, false
-	}
-	ns, rest := bits.Div64(hi, lo, r.den)
-	if ns >= math.MaxInt64 {
-		return math.MaxInt64, false
-	}
-	return ns, rest > 0
 }
 
 // A source makes a rand.Source safe for concurrent use.

@@ -37,33 +37,23 @@ type exponential struct {
 	factor float64
 }
 
-func (c exponential) at(i int) time.Duration { return grow(c.base, c.factor, i) }
+func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.base) }
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
-
-// grow returns base·factorⁿ to the nearest nanosecond, or the largest Duration
-// if that is more, for factor ≥ 1.
-func grow(base time.Duration, factor float64, n int) time.Duration {
-	if base == 0 {
-		return 0 // however large the power
-	}
-	zeros := bits.LeadingZeros64(uint64(base))
-	product := power(factor, n).times(wide{uint64(base) << zeros, 0, 63 - zeros})
-	if product.exp >= 63 {
-		return math.MaxInt64
-	}
-	halves := product.hi >> (62 - product.exp) // in half nanoseconds, to round
-	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
-}
 
 // power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
 // It goes through the bits of n after the first: square, and multiply where the
 // bit is set.
+//
+// At most 2n times a product's loss adds up: after 2³⁰ attempts, and at the largest
+// Duration, 2⁻³⁰ ns. So a delay is the nearest nanosecond unless it is that close
+// to a half. An exact half is exact here, for its factors fit in hi. Nor do
+// delays fall: the smallest factor above 1, 1+2⁻⁵², reaches the largest Duration
+// in under 2⁵⁸ attempts, and by then at most 2⁻⁶⁵ is lost.
 func power(x float64, n int) wide {
 	if n == 0 {
-		return wide{hi: 1 << 63}
+		return widen(1)
 	}
-	frac, exp := math.Frexp(x)
-	factor := wide{uint64(frac*(1<<53)) << 11, 0, exp - 1} // all 53 bits, at the top
+	factor := widen(x)
 	p := factor
 	for i := bits.Len(uint(n)) - 2; i >= 0 && p.exp < 63; i-- {
 		p = p.times(p)
