@@ -760,6 +760,63 @@ func TestGoroutinesShareSource(t *testing.T) {
 	}
 }
 
+// failing is a Source that fails to give its first number.
+type failing struct{ fail func() }
+
+func (f *failing) Uint64() uint64 {
+	if fail := f.fail; fail != nil {
+		f.fail = nil
+		fail()
+	}
+	return math.MaxUint64
+}
+
+func TestFailureLeavesPolicyUsable(t *testing.T) {
+	const fault = "no number"
+	delay := func(p backoff.Policy) (d time.Duration, recovered any) {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			defer func() { recovered = recover() }()
+			d = p.Delay(1)
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second): // only if a lock is still held
+			t.Fatalf("%v: Delay(1) hangs", p)
+		}
+		return d, recovered
+	}
+	jittered := func(source rand.Source) backoff.Policy {
+		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
+	}
+	curve := &failing{func() { panic(fault) }}
+	for _, test := range []struct {
+		policy backoff.Policy
+		want   any // what the first Delay panics with
+	}{
+		{jittered(&failing{func() { panic(fault) }}), fault},
+		{jittered(&failing{runtime.Goexit}), nil},
+		{backoff.Must(backoff.Custom(func(int) time.Duration {
+			return time.Duration(curve.Uint64() >> 63)
+		}, backoff.Options{})), fault},
+	} {
+		if _, got := delay(test.policy); got != test.want {
+			t.Errorf("%v: first Delay(1) panics with %v, want %v", test.policy, got, test.want)
+		}
+		if d, got := delay(test.policy); d != 1 || got != nil {
+			t.Errorf("%v: second Delay(1) = %v and panics with %v, want 1ns and no panic", test.policy, d, got)
+		}
+	}
+	var none *rand.PCG
+	p := jittered(none)
+	for range 2 {
+		if _, got := delay(p); got == nil {
+			t.Error("Delay(1) with a nil *rand.PCG does not panic")
+		}
+	}
+}
+
 // The race detector has the last word here.
 func TestGoroutinesSharePolicy(t *testing.T) {
 	for _, jitter := range []backoff.Jitter{{}, backoff.Full()} {

@@ -119,7 +119,6 @@ type source struct {
 
 func (s *source) Uint64() uint64 {
 	s.mu.Lock()
-	u := s.src.Uint64()
-	s.mu.Unlock() // no defer, which would cost a quarter of a draw
-	return u
+	defer s.mu.Unlock() // even if src panics
+	return s.src.Uint64()
 }
