@@ -73,23 +73,27 @@ type Options struct {
 	Source rand.Source
 }
 
-// validate reports the first fault in o or in first, the schedule's first delay,
-// which must not be negative or above Max. name is what errors call it; Stepped
-// and Custom pass 0.
-func (o Options) validate(name string, first time.Duration) error {
-	if first < 0 {
-		return invalid("negative "+name, first)
-	}
+// validate reports the first fault in o.
+func (o Options) validate() error {
 	if o.Max < 0 {
-		return invalid("negative Max", o.Max)
-	}
-	if o.Max > 0 && o.Max < first {
-		return invalid(fmt.Sprintf("%s %v above Max", name, first), o.Max)
+		return fmt.Errorf("backoff: negative Max %v", o.Max)
 	}
 	if o.Free < 0 {
-		return invalid("negative Free", o.Free)
+		return fmt.Errorf("backoff: negative Free %v", o.Free)
 	}
 	return o.Jitter.validate()
+}
+
+// validateFirst reports a first delay, named as the constructor's argument, that
+// is negative or above Max.
+func (o Options) validateFirst(name string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("backoff: negative %s %v", name, d)
+	}
+	if 0 < o.Max && o.Max < d {
+		return fmt.Errorf("backoff: %s %v above Max %v", name, d, o.Max)
+	}
+	return nil
 }
 
 // ceiling returns Max, or the largest Duration where there is none.
@@ -134,7 +138,10 @@ const (
 
 // newSchedule returns a schedule of c under opts. From index level on, all
 // delays of c, once cut to opts.Max, must be equal.
-func newSchedule(c curve, level int, opts Options) *schedule {
+func newSchedule(c curve, level int, opts Options) (Policy, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
 	s := &schedule{curve: c, opts: opts, level: level}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
@@ -146,7 +153,7 @@ func newSchedule(c curve, level int, opts Options) *schedule {
 			s.table[i] = s.intervalAt(i)
 		}
 	}
-	return s
+	return s, nil
 }
 
 func (s *schedule) intervalAt(i int) interval {

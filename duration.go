@@ -235,6 +235,8 @@ type wide struct {
 	exp    int
 }
 
+func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
+
 // widen returns x, which must be finite and not negative, without loss.
 func widen(x float64) wide {
 	frac, exp := math.Frexp(x)
@@ -270,10 +272,4 @@ func (a wide) of(d time.Duration) time.Duration {
 	}
 	halves := product.hi >> (62 - product.exp) // in half nanoseconds, to round
 	return time.Duration(min(halves/2+halves%2, math.MaxInt64))
-}
-
-func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
-
-func invalid(reason string, value any) error {
-	return fmt.Errorf("backoff: %s %v", reason, value)
 }

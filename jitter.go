@@ -56,19 +56,19 @@ func Between(low, high float64) Jitter { return Jitter{between, low, high} }
 
 func (j Jitter) validate() error {
 	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // false for NaN
-		return invalid("jitter fraction outside [0, 1]:", j.high)
+		return fmt.Errorf("backoff: jitter fraction outside [0, 1]: %v", j.high)
 	}
 	if !finite(j.low) {
-		return invalid("jitter low not finite:", j.low)
+		return fmt.Errorf("backoff: jitter low not finite: %v", j.low)
 	}
 	if !finite(j.high) {
-		return invalid("jitter high not finite:", j.high)
+		return fmt.Errorf("backoff: jitter high not finite: %v", j.high)
 	}
 	if j.low < 0 {
-		return invalid("negative jitter low", j.low)
+		return fmt.Errorf("backoff: negative jitter low %v", j.low)
 	}
 	if j.low > j.high {
-		return invalid(fmt.Sprintf("jitter low %v above high", j.low), j.high)
+		return fmt.Errorf("backoff: jitter low %v above high %v", j.low, j.high)
 	}
 	return nil
 }

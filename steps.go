@@ -20,16 +20,16 @@ import (
 // if opts.Max is above 0 and below base, or if opts are invalid.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
 	if !finite(factor) {
-		return nil, invalid("factor not finite:", factor)
+		return nil, fmt.Errorf("backoff: factor not finite: %v", factor)
 	}
 	if factor < 1 {
-		return nil, invalid("factor below 1:", factor)
+		return nil, fmt.Errorf("backoff: factor below 1: %v", factor)
 	}
-	if err := opts.validate("base", base); err != nil {
+	if err := opts.validateFirst("base", base); err != nil {
 		return nil, err
 	}
 	c := exponential{base, factor}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
+	return newSchedule(c, levelOf(c, opts.ceiling()), opts)
 }
 
 type exponential struct {
@@ -72,13 +72,13 @@ func power(x float64, n int) wide {
 // below base, or if opts are invalid.
 func Linear(base, step time.Duration, opts Options) (Policy, error) {
 	if step < 0 {
-		return nil, invalid("negative step", step)
+		return nil, fmt.Errorf("backoff: negative step %v", step)
 	}
-	if err := opts.validate("base", base); err != nil {
+	if err := opts.validateFirst("base", base); err != nil {
 		return nil, err
 	}
 	c := linear{base, step}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts), nil
+	return newSchedule(c, levelOf(c, opts.ceiling()), opts)
 }
 
 type linear struct{ base, step time.Duration }
@@ -101,10 +101,10 @@ func climb(base, step time.Duration, n int) time.Duration {
 // It returns an error if delay is negative, if opts.Max is above 0 and below
 // delay, or if opts are invalid.
 func Constant(delay time.Duration, opts Options) (Policy, error) {
-	if err := opts.validate("delay", delay); err != nil {
+	if err := opts.validateFirst("delay", delay); err != nil {
 		return nil, err
 	}
-	return newSchedule(constant(delay), 0, opts), nil
+	return newSchedule(constant(delay), 0, opts)
 }
 
 type constant time.Duration
@@ -124,13 +124,10 @@ func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 	}
 	for i, d := range delays {
 		if d < 0 {
-			return nil, invalid(fmt.Sprintf("negative delays[%d]", i), d)
+			return nil, fmt.Errorf("backoff: negative delays[%d] %v", i, d)
 		}
 	}
-	if err := opts.validate("", 0); err != nil {
-		return nil, err
-	}
-	return newSchedule(stepped(slices.Clone(delays)), len(delays)-1, opts), nil
+	return newSchedule(stepped(slices.Clone(delays)), len(delays)-1, opts)
 }
 
 type stepped []time.Duration
@@ -152,10 +149,7 @@ func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
 	if curve == nil {
 		return nil, errors.New("backoff: curve is nil")
 	}
-	if err := opts.validate("", 0); err != nil {
-		return nil, err
-	}
-	return newSchedule(custom(curve), never, opts), nil
+	return newSchedule(custom(curve), never, opts)
 }
 
 type custom func(n int) time.Duration
