@@ -120,38 +120,31 @@ type curve interface {
 }
 
 // A schedule is the Policy that every constructor returns: a curve under
-// Options. The intervals of its first delays are computed in advance.
+// Options.
 type schedule struct {
-	table []interval
-	level int      // index from which every delay is final
-	final interval // unset if level is never
-
+	table  []interval // of the first delays
+	level  bool       // all later delays have the last interval of the table
 	curve  curve
 	opts   Options
 	source *source // nil for the top-level generator
 }
 
-const (
-	tableSize = 64          // delays in a table, at most: 1 KiB
-	never     = math.MaxInt // the level of a curve that may not have one
-)
+const tableSize = 64 // intervals in a table, at most: 1 KiB
 
-// newSchedule returns a schedule of c under opts. From index level on, all
-// delays of c, once cut to opts.Max, must be equal.
-func newSchedule(c curve, level int, opts Options) (Policy, error) {
+// newSchedule returns a schedule of c under opts. From the n-th on, the delays of
+// c, once cut to opts.Max, must all be equal. n is 0 if c must not be called
+// before Delay is.
+func newSchedule(c curve, n int, opts Options) (Policy, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	s := &schedule{curve: c, opts: opts, level: level}
+	s := &schedule{curve: c, opts: opts, level: 0 < n && n <= tableSize}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
-	if level != never {
-		s.final = s.intervalAt(level)
-		s.table = make([]interval, min(level+1, tableSize))
-		for i := range s.table {
-			s.table[i] = s.intervalAt(i)
-		}
+	s.table = make([]interval, min(n, tableSize))
+	for i := range s.table {
+		s.table[i] = s.intervalAt(i)
 	}
 	return s, nil
 }
@@ -167,8 +160,8 @@ func (s *schedule) Delay(attempt int) time.Duration {
 	var v interval
 	if i := attempt - s.opts.Free - 1; i < len(s.table) {
 		v = s.table[i]
-	} else if i >= s.level {
-		v = s.final
+	} else if s.level {
+		v = s.table[len(s.table)-1]
 	} else {
 		v = s.intervalAt(i)
 	}

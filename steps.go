@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 )
@@ -29,7 +28,7 @@ func Exponential(base time.Duration, factor float64, opts Options) (Policy, erro
 		return nil, err
 	}
 	c := exponential{base, factor}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts)
+	return newSchedule(c, rise(c, opts.ceiling()), opts)
 }
 
 type exponential struct {
@@ -78,22 +77,30 @@ func Linear(base, step time.Duration, opts Options) (Policy, error) {
 		return nil, err
 	}
 	c := linear{base, step}
-	return newSchedule(c, levelOf(c, opts.ceiling()), opts)
+	return newSchedule(c, rise(c, opts.ceiling()), opts)
 }
 
 type linear struct{ base, step time.Duration }
 
-func (c linear) at(i int) time.Duration { return climb(c.base, c.step, i) }
-func (c linear) String() string         { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
-
-// climb returns base + step·n, or the largest Duration if that is more.
-func climb(base, step time.Duration, n int) time.Duration {
-	hi, lo := bits.Mul64(uint64(step), uint64(n))
-	sum, carry := bits.Add64(lo, uint64(base), 0)
-	if hi+carry > 0 {
+// at saturates: it compares before it multiplies.
+func (c linear) at(i int) time.Duration {
+	if c.step > 0 && time.Duration(i) > (math.MaxInt64-c.base)/c.step {
 		return math.MaxInt64
 	}
-	return time.Duration(min(sum, math.MaxInt64))
+	return c.base + c.step*time.Duration(i)
+}
+
+func (c linear) String() string { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
+
+// rise returns how many delays c, which never falls, takes to reach its highest
+// under the ceiling, or more than a table holds.
+func rise(c curve, ceiling time.Duration) int {
+	highest := min(c.at(math.MaxInt-1), ceiling) // the last that Delay can ask for
+	n := 1
+	for n <= tableSize && c.at(n-1) < highest {
+		n++
+	}
+	return n
 }
 
 // Constant returns a policy with the same delay after every counted failure.
@@ -104,7 +111,7 @@ func Constant(delay time.Duration, opts Options) (Policy, error) {
 	if err := opts.validateFirst("delay", delay); err != nil {
 		return nil, err
 	}
-	return newSchedule(constant(delay), 0, opts)
+	return newSchedule(constant(delay), 1, opts)
 }
 
 type constant time.Duration
@@ -127,12 +134,12 @@ func Stepped(delays []time.Duration, opts Options) (Policy, error) {
 			return nil, fmt.Errorf("backoff: negative delays[%d] %v", i, d)
 		}
 	}
-	return newSchedule(stepped(slices.Clone(delays)), len(delays)-1, opts)
+	return newSchedule(stepped(slices.Clone(delays)), len(delays), opts)
 }
 
 type stepped []time.Duration
 
-func (c stepped) at(i int) time.Duration { return c[i] } // i never exceeds the level
+func (c stepped) at(i int) time.Duration { return c[min(i, len(c)-1)] }
 
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
@@ -149,22 +156,10 @@ func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
 	if curve == nil {
 		return nil, errors.New("backoff: curve is nil")
 	}
-	return newSchedule(custom(curve), never, opts)
+	return newSchedule(custom(curve), 0, opts)
 }
 
 type custom func(n int) time.Duration
 
 func (c custom) at(i int) time.Duration { return max(c(i+1), 0) }
 func (c custom) String() string         { return "custom" }
-
-// levelOf returns the index at which c, which must never fall, meets the
-// ceiling, or from which it rises no more.
-func levelOf(c curve, ceiling time.Duration) int {
-	const last = math.MaxInt - 1 // that Delay can ask for
-	top := min(c.at(last), ceiling)
-	there := func(i int) bool { return c.at(i) >= top }
-	if i := sort.Search(tableSize, there); i < tableSize { // as most do, after few probes
-		return i
-	}
-	return sort.Search(last, there)
-}
