@@ -1,6 +1,7 @@
 package backoff
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"time"
 )
-
-const digits = "0123456789"
 
 // ParseDuration reads a duration as people write it: "15 seconds",
 // "1 hour 30 minutes", "1.5 days", "2w".
@@ -27,46 +26,52 @@ const digits = "0123456789"
 // no capitals. The error quotes the text and says what is wrong with it: a
 // missing number or unit, an unknown unit, or more than a Duration can hold.
 func ParseDuration(text string) (time.Duration, error) {
-	rest := strings.TrimSpace(text)
-	if d, err := time.ParseDuration(rest); err == nil {
-		return d, nil
+	rest, sign := strings.TrimSpace(text), ""
+	if rest != "" && strings.Contains("+-", rest[:1]) {
+		sign, rest = rest[:1], rest[1:]
 	}
-	negative := strings.HasPrefix(rest, "-")
-	if negative || strings.HasPrefix(rest, "+") {
-		rest = rest[1:]
+	if rest == "0" {
+		return 0, nil
 	}
-	var sum time.Duration // negative, as that range holds one more
+	var sum time.Duration
 	for {
-		var number, name string
-		number, rest = cutNumber(rest)
-		if number == "" {
-			return 0, fmt.Errorf("backoff: missing number in duration %q", text)
+		term, tail, err := cutTerm(rest, sign)
+		if err == nil && (sum+term < sum) != (term < 0) { // the sum has wrapped
+			err = errors.New("overflow")
 		}
-		name, rest = cutUnit(strings.TrimPrefix(rest, " "))
-		if name == "" {
-			return 0, fmt.Errorf("backoff: missing unit in duration %q", text)
+		if err != nil {
+			return 0, fmt.Errorf("backoff: %w in duration %q", err, text)
 		}
-		unit, times := unitOf(name)
-		if times == 0 {
-			return 0, fmt.Errorf("backoff: unknown unit %q in duration %q", name, text)
-		}
-		term, err := time.ParseDuration("-" + multiply(number, times) + unit)
-		if err != nil || term < math.MinInt64-sum {
-			return 0, fmt.Errorf("backoff: overflow in duration %q", text)
-		}
-		sum += term
-		if rest = strings.TrimLeft(rest, " "); rest == "" {
-			break
+		sum, rest = sum+term, strings.TrimLeft(tail, " ")
+		if rest == "" {
+			return sum, nil
 		}
 	}
-	if negative {
-		return sum, nil
-	}
-	if sum == math.MinInt64 {
-		return 0, fmt.Errorf("backoff: overflow in duration %q", text)
-	}
-	return -sum, nil
 }
+
+// cutTerm cuts a number and its unit off the front of s, and gives them a sign.
+// The error says what is wrong with them.
+func cutTerm(s, sign string) (term time.Duration, rest string, err error) {
+	number, rest := cutNumber(s)
+	if number == "" {
+		return 0, "", errors.New("missing number")
+	}
+	name, rest := cutUnit(strings.TrimPrefix(rest, " "))
+	if name == "" {
+		return 0, "", errors.New("missing unit")
+	}
+	unit, times := unitOf(name)
+	if times == 0 {
+		return 0, "", fmt.Errorf("unknown unit %q", name)
+	}
+	term, err = time.ParseDuration(sign + multiply(number, times) + unit)
+	if err != nil {
+		return 0, "", errors.New("overflow")
+	}
+	return term, rest, nil
+}
+
+const digits = "0123456789"
 
 // cutNumber cuts a decimal number of at least one digit off the front of s.
 func cutNumber(s string) (number, rest string) {
@@ -176,49 +181,45 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, digits) == "" }
 
 // parseDate reads an HTTP-date and nothing else; time.Parse is laxer.
 func parseDate(value string, now time.Time) (time.Time, bool) {
-	forms := []struct{ weekday, layout string }{
-		{"Mon,", "02 Jan 2006 15:04:05 GMT"},  // IMF-fixdate
-		{"Monday,", "02-Jan-06 15:04:05 GMT"}, // rfc850-date
-		{"Mon", "Jan _2 15:04:05 2006"},       // asctime-date…
-		{"Mon", "Jan 02 15:04:05 2006"},       // …which may fill the day with 0 too
+	const (
+		short = "Sun Mon Tue Wed Thu Fri Sat"
+		long  = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday"
+	)
+	forms := []struct{ weekdays, layout string }{
+		{short, ", 02 Jan 2006 15:04:05 GMT"}, // IMF-fixdate
+		{long, ", 02-Jan-06 15:04:05 GMT"},    // rfc850-date
+		{short, " Jan _2 15:04:05 2006"},      // asctime-date…
+		{short, " Jan 02 15:04:05 2006"},      // …which may fill the day with 0 too
 	}
-	weekday, rest, _ := strings.Cut(value, " ")
+	weekday := value[:strings.IndexAny(value+" ", ", ")] // need not be that of the date
+	rest := value[len(weekday):]
 	text := strings.Replace(rest, "23:59:60", "23:59:59", 1) // a leap second
+	leap := time.Duration(0)
+	if text != rest {
+		leap = time.Second
+	}
 	for _, form := range forms {
 		date, err := time.Parse(form.layout, text)
-		if err != nil || date.Format(form.layout) != text || !isWeekday(weekday, form.weekday) {
+		if err != nil || date.Format(form.layout) != text || !slices.Contains(strings.Fields(form.weekdays), weekday) {
 			continue
 		}
-		if form.weekday == "Monday," {
-			date = inCentury(date, now)
+		if form.weekdays == long {
+			date = inCentury(date, leap, now)
 		}
-		if text != rest {
-			date = date.Add(time.Second)
-		}
-		return date, true
+		return date.Add(leap), true
 	}
 	return time.Time{}, false
 }
 
-// isWeekday reports whether s is the name of a day under layout. It need not be
-// the right one for the date.
-func isWeekday(s, layout string) bool {
-	for i := range 7 { // any seven days in a row
-		if time.Unix(0, 0).UTC().AddDate(0, 0, i).Format(layout) == s {
-			return true
-		}
-	}
-	return false
-}
-
-// inCentury moves a date with a two-digit year to the century that RFC 9110
-// asks for: the latest in which it is no more than 50 years ahead of now.
-func inCentury(date, now time.Time) time.Time {
+// inCentury moves a date with a two-digit year to the century that RFC 9110 asks
+// for: the latest in which it, with its leap second, is no more than 50 years
+// ahead of now.
+func inCentury(date time.Time, leap time.Duration, now time.Time) time.Time {
 	limit := now.UTC().AddDate(50, 0, 0)
 	years := limit.Year() - date.Year()
 	years -= years % 100
 	moved := date.AddDate(years, 0, 0)
-	if moved.After(limit) || moved.Day() != date.Day() { // no 29 February in 2100
+	if moved.Add(leap).After(limit) || moved.Day() != date.Day() { // no 29 February in 2100
 		moved = date.AddDate(years-100, 0, 0)
 	}
 	return moved
