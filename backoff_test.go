@@ -265,6 +265,25 @@ func TestExponentialAgainstBig(t *testing.T) {
 	}
 }
 
+func FuzzExponential(f *testing.F) {
+	f.Add(int64(100*ms), 2.0, 38)
+	f.Add(int64(1), 2.0, 64)
+	f.Add(int64(10*ms), 1.4, 3)
+	f.Add(int64(1<<53+1), 1.5, 2)
+	f.Add(int64(1<<40), 1+0x1p-52, math.MaxInt32)
+	f.Add(int64(math.MaxInt64), math.MaxFloat64, 2)
+	f.Fuzz(func(t *testing.T, base int64, factor float64, attempt int) {
+		p, err := backoff.Exponential(time.Duration(base), factor, backoff.Options{})
+		if err != nil || attempt < 1 || attempt > math.MaxInt32 {
+			return
+		}
+		want := nearest(exactDelay(time.Duration(base), factor, attempt))
+		if got := p.Delay(attempt); got != want {
+			t.Errorf("%v: Delay(%d) = %d ns, want %d", p, attempt, got, want)
+		}
+	})
+}
+
 func TestLinearAgainstBig(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50_000 {
@@ -279,23 +298,6 @@ func TestLinearAgainstBig(t *testing.T) {
 		p := backoff.Must(backoff.Linear(time.Duration(base), time.Duration(step), backoff.Options{}))
 		if got := p.Delay(attempt); int64(got) != want.Int64() {
 			t.Errorf("%v: Delay(%d) = %d ns, want %v", p, attempt, got, want)
-		}
-	}
-}
-
-func TestAt(t *testing.T) {
-	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
-	for _, now := range []time.Time{
-		{},
-		time.Now(), // with a monotonic clock reading
-		time.Date(2026, 11, 30, 12, 0, 0, 1, zone),
-	} {
-		for _, test := range delayTests {
-			for attempt, want := range test.want {
-				if got := test.policy.At(attempt, now); got != now.Add(want) {
-					t.Errorf("%v: At(%d, %v) = %v, want %v", test.policy, attempt, now, got, now.Add(want))
-				}
-			}
 		}
 	}
 }
@@ -413,6 +415,87 @@ func TestMust(t *testing.T) {
 	backoff.Must(nil, err)
 }
 
+// FuzzDelay takes the schedule from curve, its delays from x, y and factor, and
+// the jitter from jitter, low and high.
+func FuzzDelay(f *testing.F) {
+	const exponential, linear, constant, stepped, custom = 0, 1, 2, 3, 4
+	const exact, fraction, full, between = 0, 1, 2, 3
+	add := func(curve, jitter uint8, x, y time.Duration, factor float64, ceiling time.Duration, free, attempt int) {
+		f.Add(curve, jitter, int64(x), int64(y), factor, int64(ceiling), free, 0.5, 1.0, attempt)
+	}
+	add(exponential, exact, 100*ms, 0, 2, time.Second, 0, 5)
+	add(exponential, exact, 1, 0, 2, 0, 0, 63)
+	add(exponential, exact, 0, 0, math.MaxFloat64, 0, 0, 1025)
+	add(exponential, fraction, largest, 0, 1.5, 0, 3, math.MaxInt)
+	add(exponential, exact, 100*ms, 0, 1.0001, time.Minute, 0, 63973)
+	add(linear, exact, time.Hour, time.Hour, 0, 0, 0, 2562047)
+	add(linear, full, 10, 4, 0, 0, 1, 1000)
+	add(constant, between, largest, 0, 0, 0, math.MaxInt, math.MinInt)
+	add(stepped, full, 3, 1, 0, 2, 2, 5)
+	add(custom, full, 5, -1, 0, 3, 0, 7)
+	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
+		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Source: rand.NewPCG(1, 2)}
+		switch jitter %= 4; jitter {
+		case fraction:
+			opts.Jitter = backoff.Fraction(low)
+		case full:
+			opts.Jitter = backoff.Full()
+		case between:
+			opts.Jitter = backoff.Between(low, high)
+		}
+		a, b := time.Duration(x), time.Duration(y)
+		var p backoff.Policy
+		var err error
+		switch curve %= 5; curve {
+		case exponential:
+			p, err = backoff.Exponential(a, factor, opts)
+		case linear:
+			p, err = backoff.Linear(a, b, opts)
+		case constant:
+			p, err = backoff.Constant(a, opts)
+		case stepped:
+			p, err = backoff.Stepped([]time.Duration{a, b, a}, opts)
+		case custom:
+			p, err = backoff.Custom(func(n int) time.Duration { return a + b*time.Duration(n) }, opts)
+		}
+		if err != nil {
+			if p != nil || !strings.HasPrefix(err.Error(), "backoff: ") {
+				t.Errorf("policy = %v, error = %v", p, err)
+			}
+			return
+		}
+		d := p.Delay(attempt)
+		if d < 0 || (attempt <= free || attempt < 1) && d != 0 {
+			t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
+		}
+		if jitter == full && opts.Max > 0 && d > opts.Max {
+			t.Errorf("%v: Delay(%d) = %v, above Max", p, attempt, d)
+		}
+		if jitter == exact && (curve == exponential || curve == linear) && attempt < math.MaxInt {
+			if next := p.Delay(attempt + 1); next < d {
+				t.Errorf("%v: Delay(%d) = %v, then %v", p, attempt, d, next)
+			}
+		}
+	})
+}
+
+func TestAt(t *testing.T) {
+	zone := time.FixedZone("UTC+5:45", 5*3600+45*60)
+	for _, now := range []time.Time{
+		{},
+		time.Now(), // with a monotonic clock reading
+		time.Date(2026, 11, 30, 12, 0, 0, 1, zone),
+	} {
+		for _, test := range delayTests {
+			for attempt, want := range test.want {
+				if got := test.policy.At(attempt, now); got != now.Add(want) {
+					t.Errorf("%v: At(%d, %v) = %v, want %v", test.policy, attempt, now, got, now.Add(want))
+				}
+			}
+		}
+	}
+}
+
 func TestString(t *testing.T) {
 	tests := []struct {
 		policy backoff.Policy
@@ -471,247 +554,6 @@ func TestString(t *testing.T) {
 	}
 }
 
-// ends is a Source that answers the lowest number, then the highest, and
-// counts.
-type ends struct{ draws int }
-
-func (e *ends) Uint64() uint64 {
-	e.draws++
-	if e.draws%2 == 1 {
-		return 0
-	}
-	return math.MaxUint64
-}
-
-// rangeTests holds the lowest and the highest delay for a jitter.
-var rangeTests = []struct {
-	jitter backoff.Jitter
-	delay  time.Duration
-	low    time.Duration
-	high   time.Duration
-}{
-	{backoff.Fraction(0.2), 10, 8, 12},
-	{backoff.Fraction(0.2), 12, 10, 14}, // of 9.6 to 14.4
-	{backoff.Fraction(0.2), 20 * time.Second, 16 * time.Second, 24 * time.Second},
-	{backoff.Fraction(0.3), 10, 7, 13}, // 0.3·10 as decimals, not as float64s
-	{backoff.Fraction(0.7), 10, 3, 17},
-	{backoff.Fraction(0.29), 100, 71, 129},
-	{backoff.Fraction(1), 10, 0, 20},
-	{backoff.Fraction(1), largest, 0, largest},
-	{backoff.Fraction(0.1), largest, 8301034833169298175, largest}, // the float64 is above 0.1
-	{backoff.Fraction(0.2), 0, 0, 0},
-	{backoff.Fraction(0.2), 1, 1, 1},
-	{backoff.Fraction(1e-9), time.Second, time.Second - 1, time.Second + 1},
-	{backoff.Fraction(1e-300), largest, largest, largest},
-	{backoff.Full(), 0, 0, 0},
-	{backoff.Full(), 3, 0, 3},
-	{backoff.Full(), 1<<53 + 1, 0, 1<<53 + 1},
-	{backoff.Full(), largest, 0, largest},
-	{backoff.Between(0, 1), largest - 1, 0, largest - 1},
-	{backoff.Between(0.5, 1), 10, 5, 10},
-	{backoff.Between(0.5, 1), 11, 6, 11},
-	{backoff.Between(0.5, 1), largest, 1 << 62, largest},
-	{backoff.Between(0.8, 1), 1<<53 + 3, 7205759403792796, 1<<53 + 3},
-	{backoff.Between(0.8, 1.2), 10, 8, 12},
-	{backoff.Between(0.29, 0.57), 100, 29, 57},
-	{backoff.Between(1, 1.5), 3, 3, 5}, // of 3 to 4.5
-	{backoff.Between(1, 1.5), largest, largest, largest},
-	{backoff.Between(1, 2), 1 << 62, 1 << 62, largest},
-	{backoff.Between(2, 3), 5, 10, 15},
-	{backoff.Between(2, 3), largest, largest, largest},
-	{backoff.Between(1.5, 1.75), 6148914691236517205, largest, largest}, // 2⁶³ − ½ and more
-	{backoff.Between(1-0x1p-53, 1), 1 << 62, 1<<62 - 512, 1 << 62},
-	{backoff.Between(1.1, 2), 1, 1, 2},
-	{backoff.Between(3, 4), largest, largest, largest},
-	{backoff.Between(0, 1e300), 0, 0, 0},
-	{backoff.Between(0, 1e300), 1, 0, largest},
-	{backoff.Between(0, math.SmallestNonzeroFloat64), largest, 0, 0},
-	{backoff.Between(0.2, 0.8), 1, 0, 1},
-}
-
-func TestJitterRange(t *testing.T) {
-	for _, test := range rangeTests {
-		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: new(ends)}))
-		if got := p.Delay(1); got != test.low {
-			t.Errorf("%v: lowest delay = %d ns, want %d", p, got, test.low)
-		}
-		if got := p.Delay(2); got != test.high {
-			t.Errorf("%v: highest delay = %d ns, want %d", p, got, test.high)
-		}
-	}
-}
-
-func TestJitterWithoutChoice(t *testing.T) {
-	for _, test := range []struct {
-		jitter backoff.Jitter
-		want   time.Duration
-	}{
-		{backoff.Jitter{}, 11},
-		{backoff.Fraction(0), 11},
-		{backoff.Between(1, 1), 11},
-		{backoff.Between(0.5, 0.5), 6}, // 5.5, rounded up
-		{backoff.Between(3, 3), 33},
-	} {
-		source := new(ends)
-		p := backoff.Must(backoff.Constant(11, backoff.Options{Jitter: test.jitter, Source: source}))
-		if got := p.Delay(1); got != test.want {
-			t.Errorf("%v: Delay(1) = %d ns, want %d", p, got, test.want)
-		}
-		if source.draws != 0 {
-			t.Errorf("%v: %d draws, want none", p, source.draws)
-		}
-	}
-}
-
-func TestOneDrawForEachJitteredDelay(t *testing.T) {
-	for _, test := range []struct {
-		delay  time.Duration
-		jitter backoff.Jitter
-	}{
-		{0, backoff.Full()}, // a range of one delay, but not for every delay
-		{1, backoff.Fraction(0.2)},
-		{1, backoff.Between(0.2, 0.8)},
-		{1, backoff.Fraction(1e-300)},
-		{1, backoff.Between(1e-20, 2e-20)}, // the same in 18 places
-		{time.Second, backoff.Fraction(0.2)},
-		{time.Second, backoff.Full()},
-	} {
-		source := new(ends)
-		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: source}))
-		for i, attempt := range []int{3, 4, 100, math.MaxInt} {
-			p.Delay(attempt)
-			p.Delay(2) // free
-			p.Delay(0)
-			if source.draws != i+1 {
-				t.Errorf("%v: %d draws for %d counted failures", p, source.draws, i+1)
-			}
-		}
-		p.At(3, time.Time{})
-		if source.draws != 5 {
-			t.Errorf("%v: At took %d draws, want 1", p, source.draws-4)
-		}
-	}
-}
-
-// These delays may never change.
-func TestGoldenDelays(t *testing.T) {
-	tests := []struct {
-		jitter backoff.Jitter
-		want   []time.Duration
-	}{
-		{backoff.Fraction(0.2), []time.Duration{
-			1107749308, 1569861734, 2505985202, 3775405381, 4524409448, 6200160968,
-			11390222935, 16740007940, 21864525721, 33579984956, 61399805030, 58674935282,
-		}},
-		{backoff.Full(), []time.Duration{
-			769373270, 924654336, 1764963004, 2688513453, 1186023620, 312902420,
-			5694307339, 7678144849, 3403501803, 7063243640, 38169434449, 26687338205,
-		}},
-		{backoff.Between(0.5, 1), []time.Duration{
-			884686635, 1212327168, 2007481502, 3031756726, 3124261810, 3953326210,
-			8542466169, 12382041175, 14516204026, 22753301508, 47917236756, 43343669102,
-		}},
-	}
-	for _, test := range tests {
-		p := backoff.Must(backoff.Exponential(time.Second, 1.5, backoff.Options{
-			Max: time.Minute, Jitter: test.jitter, Source: rand.NewPCG(1, 2),
-		}))
-		var got []time.Duration
-		for attempt := 1; attempt <= 12; attempt++ {
-			got = append(got, p.Delay(attempt))
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%v: delays = %d, want %d", p, got, test.want)
-		}
-	}
-}
-
-// At the ceiling too, delays spread over their whole range.
-func TestJitterAtCeiling(t *testing.T) {
-	const draws = 1000
-	for _, test := range []struct {
-		jitter    backoff.Jitter
-		source    rand.Source
-		low, high time.Duration
-	}{
-		{backoff.Fraction(0.2), rand.NewPCG(1, 2), 16 * time.Second, 24 * time.Second},
-		{backoff.Fraction(0.2), nil, 16 * time.Second, 24 * time.Second},
-		{backoff.Between(0.8, 1), rand.NewPCG(1, 2), 16 * time.Second, 20 * time.Second},
-		{backoff.Between(0.8, 1), nil, 16 * time.Second, 20 * time.Second},
-		{backoff.Full(), rand.NewPCG(1, 2), 0, 20 * time.Second},
-		{backoff.Full(), nil, 0, 20 * time.Second},
-	} {
-		p := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
-			Max: 20 * time.Second, Jitter: test.jitter, Source: test.source,
-		}))
-		seen := make(map[time.Duration]bool)
-		var quarters [4]int
-		for range draws {
-			d := p.Delay(50)
-			if d < test.low || d > test.high {
-				t.Fatalf("%v: Delay(50) = %v, want %v to %v", p, d, test.low, test.high)
-			}
-			seen[d] = true
-			quarters[min(4*(d-test.low)/(test.high-test.low), 3)]++
-		}
-		if len(seen) < draws-5 {
-			t.Errorf("%v: %d distinct delays of %d", p, len(seen), draws)
-		}
-		if slices.Min(quarters[:]) < draws/8 {
-			t.Errorf("%v: %d delays in the quarters of the range", p, quarters)
-		}
-	}
-}
-
-// Each whole nanosecond of a range, or each hundredth part of a wide one, must
-// come up as often as the others: chi-squared, against its 99.9 % quantile. The
-// seed is fixed, and so is the outcome.
-func TestJitterIsEven(t *testing.T) {
-	const draws = 200_000
-	for _, test := range []struct {
-		delay     time.Duration
-		jitter    backoff.Jitter
-		low, high time.Duration
-	}{
-		{10, backoff.Fraction(0.2), 8, 12},
-		{3, backoff.Full(), 0, 3},
-		{10, backoff.Between(0.5, 1), 5, 10},
-		{10, backoff.Between(1, 1.5), 10, 15},
-		{999, backoff.Full(), 0, 999},
-		{time.Hour, backoff.Fraction(0.2), 48 * time.Minute, 72 * time.Minute},
-		{time.Hour, backoff.Full(), 0, time.Hour},
-		{time.Hour, backoff.Between(0.5, 1), 30 * time.Minute, time.Hour},
-		{largest, backoff.Fraction(0.5), 1 << 62, largest},
-		{largest, backoff.Full(), 0, largest},
-	} {
-		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: rand.NewPCG(1, 2)}))
-		width := uint64(test.high-test.low) + 1
-		buckets := width
-		if width > 1000 {
-			buckets = 100
-		}
-		counts := make([]float64, buckets)
-		for range draws {
-			d := p.Delay(1)
-			if d < test.low || d > test.high {
-				t.Fatalf("%v: Delay(1) = %d ns, want %d to %d", p, d, test.low, test.high)
-			}
-			hi, lo := bits.Mul64(uint64(d-test.low), buckets)
-			bucket, _ := bits.Div64(hi, lo, width)
-			counts[bucket]++
-		}
-		expected := float64(draws) / float64(buckets)
-		var chi2 float64
-		for _, n := range counts {
-			chi2 += (n - expected) * (n - expected) / expected
-		}
-		free := float64(buckets - 1) // the quantile is Wilson and Hilferty's approximation
-		if limit := free * math.Pow(1-2/(9*free)+3.09*math.Sqrt(2/(9*free)), 3); chi2 > limit {
-			t.Errorf("%v: χ² = %.1f over %d buckets, want at most %.1f", p, chi2, buckets, limit)
-		}
-	}
-}
-
 // everyKind returns a policy of each kind under opts.
 func everyKind(opts backoff.Options) []backoff.Policy {
 	return []backoff.Policy{
@@ -734,87 +576,6 @@ func many(f func()) {
 		})
 	}
 	wg.Wait()
-}
-
-func TestGoroutinesShareSource(t *testing.T) {
-	policy := func() backoff.Policy {
-		return backoff.Must(backoff.Constant(time.Second, backoff.Options{Jitter: backoff.Full(), Source: rand.NewPCG(1, 2)}))
-	}
-	var mu sync.Mutex
-	var got, want []time.Duration
-	p := policy()
-	many(func() {
-		d := p.Delay(1)
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, d)
-	})
-	p = policy()
-	for range len(got) {
-		want = append(want, p.Delay(1))
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Error("8 goroutines drew other delays than one would have")
-	}
-}
-
-// failing is a Source that fails to give its first number.
-type failing struct{ fail func() }
-
-func (f *failing) Uint64() uint64 {
-	if fail := f.fail; fail != nil {
-		f.fail = nil
-		fail()
-	}
-	return math.MaxUint64
-}
-
-func TestFailureLeavesPolicyUsable(t *testing.T) {
-	const fault = "no number"
-	delay := func(p backoff.Policy) (d time.Duration, recovered any) {
-		done := make(chan bool)
-		go func() {
-			defer close(done)
-			defer func() { recovered = recover() }()
-			d = p.Delay(1)
-		}()
-		select {
-		case <-done:
-		case <-time.After(10 * time.Second): // only if a lock is still held
-			t.Fatalf("%v: Delay(1) hangs", p)
-		}
-		return d, recovered
-	}
-	jittered := func(source rand.Source) backoff.Policy {
-		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
-	}
-	curve := &failing{func() { panic(fault) }}
-	for _, test := range []struct {
-		policy backoff.Policy
-		want   any // what the first Delay panics with
-	}{
-		{jittered(&failing{func() { panic(fault) }}), fault},
-		{jittered(&failing{runtime.Goexit}), nil},
-		{backoff.Must(backoff.Custom(func(int) time.Duration {
-			return time.Duration(curve.Uint64() >> 63)
-		}, backoff.Options{})), fault},
-	} {
-		if _, got := delay(test.policy); got != test.want {
-			t.Errorf("%v: first Delay(1) panics with %v, want %v", test.policy, got, test.want)
-		}
-		if d, got := delay(test.policy); d != 1 || got != nil {
-			t.Errorf("%v: second Delay(1) = %v and panics with %v, want 1ns and no panic", test.policy, d, got)
-		}
-	}
-	var none *rand.PCG
-	p := jittered(none)
-	for range 2 {
-		if _, got := delay(p); got == nil {
-			t.Error("Delay(1) with a nil *rand.PCG does not panic")
-		}
-	}
 }
 
 // The race detector has the last word here.
@@ -1004,124 +765,371 @@ func TestSleepWithoutContext(t *testing.T) {
 	}
 }
 
-// now is half a second past, so that dates leave a fraction.
-var now = time.Date(2026, 10, 21, 7, 27, 50, 5e8, time.UTC)
+// ends is a Source that answers the lowest number, then the highest, and
+// counts.
+type ends struct{ draws int }
 
-var retryAfterTests = []struct {
-	value string
-	want  time.Duration
-	ok    bool
-}{
-	{"0", 0, true},
-	{"120", 2 * time.Minute, true},
-	{"007", 7 * time.Second, true},
-	{"0.65", 650 * ms, true},
-	{"1.0", time.Second, true},
-	{"0.00000000099", 0, true},
-	{"9223372036", 9223372036 * time.Second, true},
-	{"9223372036.854775807", largest, true},
-	{"9223372036.9", largest, true},
-	{"9223372037", largest, true},
-	{"99999999999999999999", largest, true},
-
-	{"Wed, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
-	{"Wednesday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
-	{"Wed Oct 21 07:28:00 2026", 9500 * ms, true},
-	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
-	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
-	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
-	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true},         // gone by
-	{"Sun, 06 Nov 1994 08:49:37 GMT", 0, true},
-	{"Sunday, 06-Nov-94 08:49:37 GMT", 0, true},
-	{"Sun Nov  6 08:49:37 1994", 0, true},
-	{"Sat, 01 Jan 0000 00:00:00 GMT", 0, true},
-	{"Fri, 31 Dec 9999 23:59:59 GMT", largest, true},
-	{"Wed, 21 Oct 2026 23:59:60 GMT", 16*time.Hour + 32*time.Minute + 9500*ms, true}, // a leap second
-	// A two-digit year lies up to 50 years ahead, and else in the past.
-	{"Wednesday, 21-Oct-76 07:27:50 GMT", time.Date(2076, 10, 21, 7, 27, 50, 0, time.UTC).Sub(now), true},
-	{"Thursday, 21-Oct-76 07:27:51 GMT", 0, true},
-	{"Monday, 21-Oct-75 07:27:51 GMT", time.Date(2075, 10, 21, 7, 27, 51, 0, time.UTC).Sub(now), true},
-
-	{"", 0, false},
-	{" ", 0, false},
-	{"-0", 0, false},
-	{"-1", 0, false},
-	{"+5", 0, false},
-	{"1e3", 0, false},
-	{"0x10", 0, false},
-	{"1_000", 0, false},
-	{"10, 20", 0, false},
-	{"10s", 0, false},
-	{" 10", 0, false},
-	{"10 ", 0, false},
-	{"1.", 0, false},
-	{".5", 0, false},
-	{".", 0, false},
-	{"1.2.3", 0, false},
-	{"٥", 0, false},
-	{"NaN", 0, false},
-	{"Inf", 0, false},
-	{"soon", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00 EST", 0, false},
-	{"Wednesday, 21-Oct-26 07:28:00 EST", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00 gmt", 0, false},
-	{"wed, 21 Oct 2026 07:28:00 GMT", 0, false},
-	{"Wed, 21 oct 2026 07:28:00 GMT", 0, false},
-	{"Wednesday, 21 Oct 2026 07:28:00 GMT", 0, false},
-	{"Wed, 21-Oct-26 07:28:00 GMT", 0, false},
-	{"Wen, 21 Oct 2026 07:28:00 GMT", 0, false},
-	{"Wed, 21 Oct 2026 7:28:00 GMT", 0, false},
-	{"Wed, 1 Oct 2026 07:28:00 GMT", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00.5 GMT", 0, false},
-	{"Wed, 21 Oct 2026 07:28 GMT", 0, false},
-	{"Wed, 21 Oct 2026 24:00:00 GMT", 0, false},
-	{"Wed, 21 Oct 2026 07:28:60 GMT", 0, false},
-	{"Wed, 21 Oct 2026 07:59:60 GMT", 0, false},
-	{"Wed, 31 Nov 2026 07:28:00 GMT", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
-	{"Wed Oct 21 07:28:00 2026 GMT", 0, false},
-	{"2026-10-21T07:28:00Z", 0, false},
+func (e *ends) Uint64() uint64 {
+	e.draws++
+	if e.draws%2 == 1 {
+		return 0
+	}
+	return math.MaxUint64
 }
 
-func TestRetryAfter(t *testing.T) {
-	elsewhere := now.In(time.FixedZone("UTC-12", -12*3600))
-	for _, test := range retryAfterTests {
-		for _, now := range []time.Time{now, elsewhere} {
-			got, ok := backoff.RetryAfter(test.value, now)
-			if got != test.want || ok != test.ok {
-				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, %v", test.value, now, got, ok, test.want, test.ok)
-			}
+// rangeTests holds the lowest and the highest delay for a jitter.
+var rangeTests = []struct {
+	jitter backoff.Jitter
+	delay  time.Duration
+	low    time.Duration
+	high   time.Duration
+}{
+	{backoff.Fraction(0.2), 10, 8, 12},
+	{backoff.Fraction(0.2), 12, 10, 14}, // of 9.6 to 14.4
+	{backoff.Fraction(0.2), 20 * time.Second, 16 * time.Second, 24 * time.Second},
+	{backoff.Fraction(0.3), 10, 7, 13}, // 0.3·10 as decimals, not as float64s
+	{backoff.Fraction(0.7), 10, 3, 17},
+	{backoff.Fraction(0.29), 100, 71, 129},
+	{backoff.Fraction(1), 10, 0, 20},
+	{backoff.Fraction(1), largest, 0, largest},
+	{backoff.Fraction(0.1), largest, 8301034833169298175, largest}, // the float64 is above 0.1
+	{backoff.Fraction(0.2), 0, 0, 0},
+	{backoff.Fraction(0.2), 1, 1, 1},
+	{backoff.Fraction(1e-9), time.Second, time.Second - 1, time.Second + 1},
+	{backoff.Fraction(1e-300), largest, largest, largest},
+	{backoff.Full(), 0, 0, 0},
+	{backoff.Full(), 3, 0, 3},
+	{backoff.Full(), 1<<53 + 1, 0, 1<<53 + 1},
+	{backoff.Full(), largest, 0, largest},
+	{backoff.Between(0, 1), largest - 1, 0, largest - 1},
+	{backoff.Between(0.5, 1), 10, 5, 10},
+	{backoff.Between(0.5, 1), 11, 6, 11},
+	{backoff.Between(0.5, 1), largest, 1 << 62, largest},
+	{backoff.Between(0.8, 1), 1<<53 + 3, 7205759403792796, 1<<53 + 3},
+	{backoff.Between(0.8, 1.2), 10, 8, 12},
+	{backoff.Between(0.29, 0.57), 100, 29, 57},
+	{backoff.Between(1, 1.5), 3, 3, 5}, // of 3 to 4.5
+	{backoff.Between(1, 1.5), largest, largest, largest},
+	{backoff.Between(1, 2), 1 << 62, 1 << 62, largest},
+	{backoff.Between(2, 3), 5, 10, 15},
+	{backoff.Between(2, 3), largest, largest, largest},
+	{backoff.Between(1.5, 1.75), 6148914691236517205, largest, largest}, // 2⁶³ − ½ and more
+	{backoff.Between(1-0x1p-53, 1), 1 << 62, 1<<62 - 512, 1 << 62},
+	{backoff.Between(1.1, 2), 1, 1, 2},
+	{backoff.Between(3, 4), largest, largest, largest},
+	{backoff.Between(0, 1e300), 0, 0, 0},
+	{backoff.Between(0, 1e300), 1, 0, largest},
+	{backoff.Between(0, math.SmallestNonzeroFloat64), largest, 0, 0},
+	{backoff.Between(0.2, 0.8), 1, 0, 1},
+}
+
+func TestJitterRange(t *testing.T) {
+	for _, test := range rangeTests {
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: new(ends)}))
+		if got := p.Delay(1); got != test.low {
+			t.Errorf("%v: lowest delay = %d ns, want %d", p, got, test.low)
+		}
+		if got := p.Delay(2); got != test.high {
+			t.Errorf("%v: highest delay = %d ns, want %d", p, got, test.high)
 		}
 	}
 }
 
-// A two-digit year is in the latest century that puts it no more than 50 years
-// ahead.
-func TestRetryAfterInAnotherCentury(t *testing.T) {
-	utc := func(year, month, day, hour, min, sec int) time.Time {
-		return time.Date(year, time.Month(month), day, hour, min, sec, 0, time.UTC)
-	}
+func TestJitterWithoutChoice(t *testing.T) {
 	for _, test := range []struct {
-		value     string
-		now, date time.Time
+		jitter backoff.Jitter
+		want   time.Duration
 	}{
-		{"Friday, 01-Jan-00 00:00:00 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2100, 1, 1, 0, 0, 0)},
-		{"Thursday, 31-Dec-99 23:59:59 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2099, 12, 31, 23, 59, 59)},
-		{"Friday, 31-Dec-49 23:59:50 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2149, 12, 31, 23, 59, 50)},
-		{"Friday, 31-Dec-49 23:59:51 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2049, 12, 31, 23, 59, 51)},
-		{"Friday, 01-Jan-77 00:10:00 GMT", utc(2027, 1, 1, 0, 30, 0), utc(2077, 1, 1, 0, 10, 0)}, // whatever year it is in now's zone
-		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(2060, 1, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)}, // not in 2100
-		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2027, 1, 1, 0, 0, 0), utc(2077, 1, 1, 0, 0, 0)}, // a leap second is the instant after
-		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2026, 12, 31, 23, 59, 59), utc(1977, 1, 1, 0, 0, 0)},
-		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
+		{backoff.Jitter{}, 11},
+		{backoff.Fraction(0), 11},
+		{backoff.Between(1, 1), 11},
+		{backoff.Between(0.5, 0.5), 6}, // 5.5, rounded up
+		{backoff.Between(3, 3), 33},
 	} {
-		want := max(test.date.Sub(test.now), 0)
-		for _, zone := range []int{-12, 0, 12} {
-			now := test.now.In(time.FixedZone("", zone*3600))
-			if got, ok := backoff.RetryAfter(test.value, now); got != want || !ok {
-				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", test.value, now, got, ok, want)
+		source := new(ends)
+		p := backoff.Must(backoff.Constant(11, backoff.Options{Jitter: test.jitter, Source: source}))
+		if got := p.Delay(1); got != test.want {
+			t.Errorf("%v: Delay(1) = %d ns, want %d", p, got, test.want)
+		}
+		if source.draws != 0 {
+			t.Errorf("%v: %d draws, want none", p, source.draws)
+		}
+	}
+}
+
+func TestOneDrawForEachJitteredDelay(t *testing.T) {
+	for _, test := range []struct {
+		delay  time.Duration
+		jitter backoff.Jitter
+	}{
+		{0, backoff.Full()}, // a range of one delay, but not for every delay
+		{1, backoff.Fraction(0.2)},
+		{1, backoff.Between(0.2, 0.8)},
+		{1, backoff.Fraction(1e-300)},
+		{1, backoff.Between(1e-20, 2e-20)}, // the same in 18 places
+		{time.Second, backoff.Fraction(0.2)},
+		{time.Second, backoff.Full()},
+	} {
+		source := new(ends)
+		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: source}))
+		for i, attempt := range []int{3, 4, 100, math.MaxInt} {
+			p.Delay(attempt)
+			p.Delay(2) // free
+			p.Delay(0)
+			if source.draws != i+1 {
+				t.Errorf("%v: %d draws for %d counted failures", p, source.draws, i+1)
 			}
+		}
+		p.At(3, time.Time{})
+		if source.draws != 5 {
+			t.Errorf("%v: At took %d draws, want 1", p, source.draws-4)
+		}
+	}
+}
+
+// one is a Source that answers one number.
+type one uint64
+
+func (u one) Uint64() uint64 { return uint64(u) }
+
+// FuzzJitter holds a jittered delay against low + ⌊u·(high−low+1)/2⁶⁴⌋ in
+// math/big.
+func FuzzJitter(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, test := range rangeTests {
+		f.Add(int64(test.delay), 0.0, 0.1, rng.Uint64(), true)
+		f.Add(int64(test.delay), rng.Float64(), 1+rng.Float64(), rng.Uint64(), false)
+	}
+	for range 1000 {
+		f.Add(rng.Int64(), 0.0, rng.Float64(), rng.Uint64(), true)
+		f.Add(rng.Int64(), rng.Float64(), 1.0, rng.Uint64(), false)
+	}
+	f.Fuzz(func(t *testing.T, delay int64, low, high float64, u uint64, fraction bool) {
+		times := func(x float64) int64 {
+			return int64(nearest(exactDelay(time.Duration(delay), x, 2)))
+		}
+		jitter := backoff.Between(low, high)
+		if fraction {
+			low, jitter = 0, backoff.Fraction(high)
+		}
+		p, err := backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: one(u)})
+		if err != nil || low == high {
+			return
+		}
+		from, to := big.NewInt(times(low)), big.NewInt(times(high))
+		if fraction {
+			from.Sub(big.NewInt(delay), to)
+			if to.Add(big.NewInt(delay), to); !to.IsInt64() {
+				to.SetInt64(math.MaxInt64)
+			}
+		}
+		want := new(big.Int).Sub(to, from)
+		want.Add(want, big.NewInt(1))
+		want.Mul(want, new(big.Int).SetUint64(u))
+		want.Rsh(want, 64)
+		want.Add(want, from)
+		if got := p.Delay(1); int64(got) != want.Int64() {
+			t.Errorf("%v: Delay(1) = %d ns for %#x, want %d", p, got, u, want)
+		}
+	})
+}
+
+// These delays may never change.
+func TestGoldenDelays(t *testing.T) {
+	tests := []struct {
+		jitter backoff.Jitter
+		want   []time.Duration
+	}{
+		{backoff.Fraction(0.2), []time.Duration{
+			1107749308, 1569861734, 2505985202, 3775405381, 4524409448, 6200160968,
+			11390222935, 16740007940, 21864525721, 33579984956, 61399805030, 58674935282,
+		}},
+		{backoff.Full(), []time.Duration{
+			769373270, 924654336, 1764963004, 2688513453, 1186023620, 312902420,
+			5694307339, 7678144849, 3403501803, 7063243640, 38169434449, 26687338205,
+		}},
+		{backoff.Between(0.5, 1), []time.Duration{
+			884686635, 1212327168, 2007481502, 3031756726, 3124261810, 3953326210,
+			8542466169, 12382041175, 14516204026, 22753301508, 47917236756, 43343669102,
+		}},
+	}
+	for _, test := range tests {
+		p := backoff.Must(backoff.Exponential(time.Second, 1.5, backoff.Options{
+			Max: time.Minute, Jitter: test.jitter, Source: rand.NewPCG(1, 2),
+		}))
+		var got []time.Duration
+		for attempt := 1; attempt <= 12; attempt++ {
+			got = append(got, p.Delay(attempt))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%v: delays = %d, want %d", p, got, test.want)
+		}
+	}
+}
+
+// At the ceiling too, delays spread over their whole range.
+func TestJitterAtCeiling(t *testing.T) {
+	const draws = 1000
+	for _, test := range []struct {
+		jitter    backoff.Jitter
+		source    rand.Source
+		low, high time.Duration
+	}{
+		{backoff.Fraction(0.2), rand.NewPCG(1, 2), 16 * time.Second, 24 * time.Second},
+		{backoff.Fraction(0.2), nil, 16 * time.Second, 24 * time.Second},
+		{backoff.Between(0.8, 1), rand.NewPCG(1, 2), 16 * time.Second, 20 * time.Second},
+		{backoff.Between(0.8, 1), nil, 16 * time.Second, 20 * time.Second},
+		{backoff.Full(), rand.NewPCG(1, 2), 0, 20 * time.Second},
+		{backoff.Full(), nil, 0, 20 * time.Second},
+	} {
+		p := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
+			Max: 20 * time.Second, Jitter: test.jitter, Source: test.source,
+		}))
+		seen := make(map[time.Duration]bool)
+		var quarters [4]int
+		for range draws {
+			d := p.Delay(50)
+			if d < test.low || d > test.high {
+				t.Fatalf("%v: Delay(50) = %v, want %v to %v", p, d, test.low, test.high)
+			}
+			seen[d] = true
+			quarters[min(4*(d-test.low)/(test.high-test.low), 3)]++
+		}
+		if len(seen) < draws-5 {
+			t.Errorf("%v: %d distinct delays of %d", p, len(seen), draws)
+		}
+		if slices.Min(quarters[:]) < draws/8 {
+			t.Errorf("%v: %d delays in the quarters of the range", p, quarters)
+		}
+	}
+}
+
+// Each whole nanosecond of a range, or each hundredth part of a wide one, must
+// come up as often as the others: chi-squared, against its 99.9 % quantile. The
+// seed is fixed, and so is the outcome.
+func TestJitterIsEven(t *testing.T) {
+	const draws = 200_000
+	for _, test := range []struct {
+		delay     time.Duration
+		jitter    backoff.Jitter
+		low, high time.Duration
+	}{
+		{10, backoff.Fraction(0.2), 8, 12},
+		{3, backoff.Full(), 0, 3},
+		{10, backoff.Between(0.5, 1), 5, 10},
+		{10, backoff.Between(1, 1.5), 10, 15},
+		{999, backoff.Full(), 0, 999},
+		{time.Hour, backoff.Fraction(0.2), 48 * time.Minute, 72 * time.Minute},
+		{time.Hour, backoff.Full(), 0, time.Hour},
+		{time.Hour, backoff.Between(0.5, 1), 30 * time.Minute, time.Hour},
+		{largest, backoff.Fraction(0.5), 1 << 62, largest},
+		{largest, backoff.Full(), 0, largest},
+	} {
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: rand.NewPCG(1, 2)}))
+		width := uint64(test.high-test.low) + 1
+		buckets := width
+		if width > 1000 {
+			buckets = 100
+		}
+		counts := make([]float64, buckets)
+		for range draws {
+			d := p.Delay(1)
+			if d < test.low || d > test.high {
+				t.Fatalf("%v: Delay(1) = %d ns, want %d to %d", p, d, test.low, test.high)
+			}
+			hi, lo := bits.Mul64(uint64(d-test.low), buckets)
+			bucket, _ := bits.Div64(hi, lo, width)
+			counts[bucket]++
+		}
+		expected := float64(draws) / float64(buckets)
+		var chi2 float64
+		for _, n := range counts {
+			chi2 += (n - expected) * (n - expected) / expected
+		}
+		free := float64(buckets - 1) // the quantile is Wilson and Hilferty's approximation
+		if limit := free * math.Pow(1-2/(9*free)+3.09*math.Sqrt(2/(9*free)), 3); chi2 > limit {
+			t.Errorf("%v: χ² = %.1f over %d buckets, want at most %.1f", p, chi2, buckets, limit)
+		}
+	}
+}
+
+func TestGoroutinesShareSource(t *testing.T) {
+	policy := func() backoff.Policy {
+		return backoff.Must(backoff.Constant(time.Second, backoff.Options{Jitter: backoff.Full(), Source: rand.NewPCG(1, 2)}))
+	}
+	var mu sync.Mutex
+	var got, want []time.Duration
+	p := policy()
+	many(func() {
+		d := p.Delay(1)
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, d)
+	})
+	p = policy()
+	for range len(got) {
+		want = append(want, p.Delay(1))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Error("8 goroutines drew other delays than one would have")
+	}
+}
+
+// failing is a Source that fails to give its first number.
+type failing struct{ fail func() }
+
+func (f *failing) Uint64() uint64 {
+	if fail := f.fail; fail != nil {
+		f.fail = nil
+		fail()
+	}
+	return math.MaxUint64
+}
+
+func TestFailureLeavesPolicyUsable(t *testing.T) {
+	const fault = "no number"
+	delay := func(p backoff.Policy) (d time.Duration, recovered any) {
+		done := make(chan bool)
+		go func() {
+			defer close(done)
+			defer func() { recovered = recover() }()
+			d = p.Delay(1)
+		}()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second): // only if a lock is still held
+			t.Fatalf("%v: Delay(1) hangs", p)
+		}
+		return d, recovered
+	}
+	jittered := func(source rand.Source) backoff.Policy {
+		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
+	}
+	curve := &failing{func() { panic(fault) }}
+	for _, test := range []struct {
+		policy backoff.Policy
+		want   any // what the first Delay panics with
+	}{
+		{jittered(&failing{func() { panic(fault) }}), fault},
+		{jittered(&failing{runtime.Goexit}), nil},
+		{backoff.Must(backoff.Custom(func(int) time.Duration {
+			return time.Duration(curve.Uint64() >> 63)
+		}, backoff.Options{})), fault},
+	} {
+		if _, got := delay(test.policy); got != test.want {
+			t.Errorf("%v: first Delay(1) panics with %v, want %v", test.policy, got, test.want)
+		}
+		if d, got := delay(test.policy); d != 1 || got != nil {
+			t.Errorf("%v: second Delay(1) = %v and panics with %v, want 1ns and no panic", test.policy, d, got)
+		}
+	}
+	var none *rand.PCG
+	p := jittered(none)
+	for range 2 {
+		if _, got := delay(p); got == nil {
+			t.Error("Delay(1) with a nil *rand.PCG does not panic")
 		}
 	}
 }
@@ -1250,6 +1258,52 @@ func TestParseDurationErrors(t *testing.T) {
 	}
 }
 
+var term = regexp.MustCompile(`[0-9.]+[^0-9.]+`)
+
+// wraps tells whether the terms of text, which time.ParseDuration reads, add up to
+// more than a Duration holds.
+func wraps(text string) bool {
+	sum := new(big.Int)
+	for _, term := range term.FindAllString(text, -1) {
+		d, _ := time.ParseDuration("-" + term)
+		sum.Add(sum, big.NewInt(int64(d)))
+	}
+	return !sum.IsInt64()
+}
+
+func FuzzParseDuration(f *testing.F) {
+	for _, test := range durationTests {
+		f.Add(test.text)
+	}
+	for _, test := range durationErrorTests {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := backoff.ParseDuration(text)
+		if want, stdErr := time.ParseDuration(text); stdErr == nil && !wraps(text) && (got != want || err != nil) {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		}
+		if err != nil && !strings.HasSuffix(err.Error(), strconv.Quote(text)) {
+			t.Errorf("ParseDuration(%q) does not quote it: %v", text, err)
+		}
+		d := backoff.Duration{Duration: 1}
+		if textErr := d.UnmarshalText([]byte(text)); (textErr == nil) != (err == nil) {
+			t.Errorf("UnmarshalText(%q) = %v, ParseDuration: %v", text, textErr, err)
+		}
+		if err != nil && d.Duration != 1 || err == nil && d.Duration != got {
+			t.Errorf("UnmarshalText(%q) leaves %v", text, d)
+		}
+		written, err := d.MarshalText()
+		if err != nil || string(written) != d.Duration.String() {
+			t.Errorf("MarshalText(%v) = %s, %v", d.Duration, written, err)
+		}
+		var again backoff.Duration
+		if err := again.UnmarshalText(written); err != nil || again != d {
+			t.Errorf("UnmarshalText(%s) = %v, %v", written, again, err)
+		}
+	})
+}
+
 func TestDurationInJSON(t *testing.T) {
 	var config struct{ Base, Max backoff.Duration }
 	if err := json.Unmarshal([]byte(`{"Base": "15 seconds", "Max": "2w"}`), &config); err != nil {
@@ -1283,6 +1337,151 @@ func TestDurationAsFlag(t *testing.T) {
 	if err := flags.Parse([]string{"-wait", "15"}); err == nil || wait.Duration != 36*time.Hour {
 		t.Errorf("Parse = %v, wait = %v, want an error and 36h", err, wait)
 	}
+}
+
+// now is half a second past, so that dates leave a fraction.
+var now = time.Date(2026, 10, 21, 7, 27, 50, 5e8, time.UTC)
+
+var retryAfterTests = []struct {
+	value string
+	want  time.Duration
+	ok    bool
+}{
+	{"0", 0, true},
+	{"120", 2 * time.Minute, true},
+	{"007", 7 * time.Second, true},
+	{"0.65", 650 * ms, true},
+	{"1.0", time.Second, true},
+	{"0.00000000099", 0, true},
+	{"9223372036", 9223372036 * time.Second, true},
+	{"9223372036.854775807", largest, true},
+	{"9223372036.9", largest, true},
+	{"9223372037", largest, true},
+	{"99999999999999999999", largest, true},
+
+	{"Wed, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Wednesday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Wed Oct 21 07:28:00 2026", 9500 * ms, true},
+	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
+	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
+	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
+	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true},         // gone by
+	{"Sun, 06 Nov 1994 08:49:37 GMT", 0, true},
+	{"Sunday, 06-Nov-94 08:49:37 GMT", 0, true},
+	{"Sun Nov  6 08:49:37 1994", 0, true},
+	{"Sat, 01 Jan 0000 00:00:00 GMT", 0, true},
+	{"Fri, 31 Dec 9999 23:59:59 GMT", largest, true},
+	{"Wed, 21 Oct 2026 23:59:60 GMT", 16*time.Hour + 32*time.Minute + 9500*ms, true}, // a leap second
+	// A two-digit year lies up to 50 years ahead, and else in the past.
+	{"Wednesday, 21-Oct-76 07:27:50 GMT", time.Date(2076, 10, 21, 7, 27, 50, 0, time.UTC).Sub(now), true},
+	{"Thursday, 21-Oct-76 07:27:51 GMT", 0, true},
+	{"Monday, 21-Oct-75 07:27:51 GMT", time.Date(2075, 10, 21, 7, 27, 51, 0, time.UTC).Sub(now), true},
+
+	{"", 0, false},
+	{" ", 0, false},
+	{"-0", 0, false},
+	{"-1", 0, false},
+	{"+5", 0, false},
+	{"1e3", 0, false},
+	{"0x10", 0, false},
+	{"1_000", 0, false},
+	{"10, 20", 0, false},
+	{"10s", 0, false},
+	{" 10", 0, false},
+	{"10 ", 0, false},
+	{"1.", 0, false},
+	{".5", 0, false},
+	{".", 0, false},
+	{"1.2.3", 0, false},
+	{"٥", 0, false},
+	{"NaN", 0, false},
+	{"Inf", 0, false},
+	{"soon", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 EST", 0, false},
+	{"Wednesday, 21-Oct-26 07:28:00 EST", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 gmt", 0, false},
+	{"wed, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 oct 2026 07:28:00 GMT", 0, false},
+	{"Wednesday, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21-Oct-26 07:28:00 GMT", 0, false},
+	{"Wen, 21 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 7:28:00 GMT", 0, false},
+	{"Wed, 1 Oct 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00.5 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28 GMT", 0, false},
+	{"Wed, 21 Oct 2026 24:00:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:60 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:59:60 GMT", 0, false},
+	{"Wed, 31 Nov 2026 07:28:00 GMT", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
+	{"Wed Oct 21 07:28:00 2026 GMT", 0, false},
+	{"2026-10-21T07:28:00Z", 0, false},
+}
+
+func TestRetryAfter(t *testing.T) {
+	elsewhere := now.In(time.FixedZone("UTC-12", -12*3600))
+	for _, test := range retryAfterTests {
+		for _, now := range []time.Time{now, elsewhere} {
+			got, ok := backoff.RetryAfter(test.value, now)
+			if got != test.want || ok != test.ok {
+				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, %v", test.value, now, got, ok, test.want, test.ok)
+			}
+		}
+	}
+}
+
+// A two-digit year is in the latest century that puts it no more than 50 years
+// ahead.
+func TestRetryAfterInAnotherCentury(t *testing.T) {
+	utc := func(year, month, day, hour, min, sec int) time.Time {
+		return time.Date(year, time.Month(month), day, hour, min, sec, 0, time.UTC)
+	}
+	for _, test := range []struct {
+		value     string
+		now, date time.Time
+	}{
+		{"Friday, 01-Jan-00 00:00:00 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2100, 1, 1, 0, 0, 0)},
+		{"Thursday, 31-Dec-99 23:59:59 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2099, 12, 31, 23, 59, 59)},
+		{"Friday, 31-Dec-49 23:59:50 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2149, 12, 31, 23, 59, 50)},
+		{"Friday, 31-Dec-49 23:59:51 GMT", utc(2099, 12, 31, 23, 59, 50), utc(2049, 12, 31, 23, 59, 51)},
+		{"Friday, 01-Jan-77 00:10:00 GMT", utc(2027, 1, 1, 0, 30, 0), utc(2077, 1, 1, 0, 10, 0)}, // whatever year it is in now's zone
+		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(2060, 1, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)}, // not in 2100
+		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2027, 1, 1, 0, 0, 0), utc(2077, 1, 1, 0, 0, 0)}, // a leap second is the instant after
+		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2026, 12, 31, 23, 59, 59), utc(1977, 1, 1, 0, 0, 0)},
+		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
+	} {
+		want := max(test.date.Sub(test.now), 0)
+		for _, zone := range []int{-12, 0, 12} {
+			now := test.now.In(time.FixedZone("", zone*3600))
+			if got, ok := backoff.RetryAfter(test.value, now); got != want || !ok {
+				t.Errorf("RetryAfter(%q, %v) = %v, %v, want %v, true", test.value, now, got, ok, want)
+			}
+		}
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, test := range retryAfterTests {
+		f.Add(test.value, now.Unix())
+	}
+	seconds := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
+	const month, clock = `(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`, `[0-9]{2}:[0-9]{2}:[0-9]{2}`
+	date := regexp.MustCompile(`^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} ` + month + ` [0-9]{4} ` + clock + ` GMT$` +
+		`|^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, [0-9]{2}-` + month + `-[0-9]{2} ` + clock + ` GMT$` +
+		`|^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` + month + ` ([0-9]{2}| [0-9]) ` + clock + ` [0-9]{4}$`)
+	f.Fuzz(func(t *testing.T, value string, unix int64) {
+		got, ok := backoff.RetryAfter(value, time.Unix(unix, 0))
+		if got < 0 || !ok && got != 0 {
+			t.Errorf("RetryAfter(%q, %d) = %v, %v", value, unix, got, ok)
+		}
+		if ok && !seconds.MatchString(value) && !date.MatchString(value) {
+			t.Errorf("RetryAfter(%q, %d) = %v, true for no such form", value, unix, got)
+		}
+		if !ok && seconds.MatchString(value) {
+			t.Errorf("RetryAfter(%q, %d) = false for seconds", value, unix)
+		}
+	})
 }
 
 // An event of the contest below happens at a virtual time.
@@ -1383,225 +1582,6 @@ func TestContestAsPublished(t *testing.T) {
 	}
 }
 
-// README.md shows the first example as a program.
-func TestReadmeProgram(t *testing.T) {
-	read := func(name, from, to string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, part, _ := strings.Cut(string(text), from)
-		part, _, found := strings.Cut(part, to)
-		if !found {
-			t.Fatalf("%s: nothing between %q and %q", name, from, to)
-		}
-		return part
-	}
-	got := read("README.md", "func main() {\n", "}\n```")
-	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
-		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
-	}
-}
-
-// FuzzDelay takes the schedule from curve, its delays from x, y and factor, and
-// the jitter from jitter, low and high.
-func FuzzDelay(f *testing.F) {
-	const exponential, linear, constant, stepped, custom = 0, 1, 2, 3, 4
-	const exact, fraction, full, between = 0, 1, 2, 3
-	add := func(curve, jitter uint8, x, y time.Duration, factor float64, ceiling time.Duration, free, attempt int) {
-		f.Add(curve, jitter, int64(x), int64(y), factor, int64(ceiling), free, 0.5, 1.0, attempt)
-	}
-	add(exponential, exact, 100*ms, 0, 2, time.Second, 0, 5)
-	add(exponential, exact, 1, 0, 2, 0, 0, 63)
-	add(exponential, exact, 0, 0, math.MaxFloat64, 0, 0, 1025)
-	add(exponential, fraction, largest, 0, 1.5, 0, 3, math.MaxInt)
-	add(exponential, exact, 100*ms, 0, 1.0001, time.Minute, 0, 63973)
-	add(linear, exact, time.Hour, time.Hour, 0, 0, 0, 2562047)
-	add(linear, full, 10, 4, 0, 0, 1, 1000)
-	add(constant, between, largest, 0, 0, 0, math.MaxInt, math.MinInt)
-	add(stepped, full, 3, 1, 0, 2, 2, 5)
-	add(custom, full, 5, -1, 0, 3, 0, 7)
-	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
-		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Source: rand.NewPCG(1, 2)}
-		switch jitter %= 4; jitter {
-		case fraction:
-			opts.Jitter = backoff.Fraction(low)
-		case full:
-			opts.Jitter = backoff.Full()
-		case between:
-			opts.Jitter = backoff.Between(low, high)
-		}
-		a, b := time.Duration(x), time.Duration(y)
-		var p backoff.Policy
-		var err error
-		switch curve %= 5; curve {
-		case exponential:
-			p, err = backoff.Exponential(a, factor, opts)
-		case linear:
-			p, err = backoff.Linear(a, b, opts)
-		case constant:
-			p, err = backoff.Constant(a, opts)
-		case stepped:
-			p, err = backoff.Stepped([]time.Duration{a, b, a}, opts)
-		case custom:
-			p, err = backoff.Custom(func(n int) time.Duration { return a + b*time.Duration(n) }, opts)
-		}
-		if err != nil {
-			if p != nil || !strings.HasPrefix(err.Error(), "backoff: ") {
-				t.Errorf("policy = %v, error = %v", p, err)
-			}
-			return
-		}
-		d := p.Delay(attempt)
-		if d < 0 || (attempt <= free || attempt < 1) && d != 0 {
-			t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
-		}
-		if jitter == full && opts.Max > 0 && d > opts.Max {
-			t.Errorf("%v: Delay(%d) = %v, above Max", p, attempt, d)
-		}
-		if jitter == exact && (curve == exponential || curve == linear) && attempt < math.MaxInt {
-			if next := p.Delay(attempt + 1); next < d {
-				t.Errorf("%v: Delay(%d) = %v, then %v", p, attempt, d, next)
-			}
-		}
-	})
-}
-
-func FuzzExponential(f *testing.F) {
-	f.Add(int64(100*ms), 2.0, 38)
-	f.Add(int64(1), 2.0, 64)
-	f.Add(int64(10*ms), 1.4, 3)
-	f.Add(int64(1<<53+1), 1.5, 2)
-	f.Add(int64(1<<40), 1+0x1p-52, math.MaxInt32)
-	f.Add(int64(math.MaxInt64), math.MaxFloat64, 2)
-	f.Fuzz(func(t *testing.T, base int64, factor float64, attempt int) {
-		p, err := backoff.Exponential(time.Duration(base), factor, backoff.Options{})
-		if err != nil || attempt < 1 || attempt > math.MaxInt32 {
-			return
-		}
-		want := nearest(exactDelay(time.Duration(base), factor, attempt))
-		if got := p.Delay(attempt); got != want {
-			t.Errorf("%v: Delay(%d) = %d ns, want %d", p, attempt, got, want)
-		}
-	})
-}
-
-// one is a Source that answers one number.
-type one uint64
-
-func (u one) Uint64() uint64 { return uint64(u) }
-
-// FuzzJitter holds a jittered delay against low + ⌊u·(high−low+1)/2⁶⁴⌋ in
-// math/big.
-func FuzzJitter(f *testing.F) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, test := range rangeTests {
-		f.Add(int64(test.delay), 0.0, 0.1, rng.Uint64(), true)
-		f.Add(int64(test.delay), rng.Float64(), 1+rng.Float64(), rng.Uint64(), false)
-	}
-	for range 1000 {
-		f.Add(rng.Int64(), 0.0, rng.Float64(), rng.Uint64(), true)
-		f.Add(rng.Int64(), rng.Float64(), 1.0, rng.Uint64(), false)
-	}
-	f.Fuzz(func(t *testing.T, delay int64, low, high float64, u uint64, fraction bool) {
-		times := func(x float64) int64 {
-			return int64(nearest(exactDelay(time.Duration(delay), x, 2)))
-		}
-		jitter := backoff.Between(low, high)
-		if fraction {
-			low, jitter = 0, backoff.Fraction(high)
-		}
-		p, err := backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: one(u)})
-		if err != nil || low == high {
-			return
-		}
-		from, to := big.NewInt(times(low)), big.NewInt(times(high))
-		if fraction {
-			from.Sub(big.NewInt(delay), to)
-			if to.Add(big.NewInt(delay), to); !to.IsInt64() {
-				to.SetInt64(math.MaxInt64)
-			}
-		}
-		want := new(big.Int).Sub(to, from)
-		want.Add(want, big.NewInt(1))
-		want.Mul(want, new(big.Int).SetUint64(u))
-		want.Rsh(want, 64)
-		want.Add(want, from)
-		if got := p.Delay(1); int64(got) != want.Int64() {
-			t.Errorf("%v: Delay(1) = %d ns for %#x, want %d", p, got, u, want)
-		}
-	})
-}
-
-func FuzzRetryAfter(f *testing.F) {
-	for _, test := range retryAfterTests {
-		f.Add(test.value, now.Unix())
-	}
-	seconds := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
-	const month, clock = `(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`, `[0-9]{2}:[0-9]{2}:[0-9]{2}`
-	date := regexp.MustCompile(`^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} ` + month + ` [0-9]{4} ` + clock + ` GMT$` +
-		`|^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, [0-9]{2}-` + month + `-[0-9]{2} ` + clock + ` GMT$` +
-		`|^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` + month + ` ([0-9]{2}| [0-9]) ` + clock + ` [0-9]{4}$`)
-	f.Fuzz(func(t *testing.T, value string, unix int64) {
-		got, ok := backoff.RetryAfter(value, time.Unix(unix, 0))
-		if got < 0 || !ok && got != 0 {
-			t.Errorf("RetryAfter(%q, %d) = %v, %v", value, unix, got, ok)
-		}
-		if ok && !seconds.MatchString(value) && !date.MatchString(value) {
-			t.Errorf("RetryAfter(%q, %d) = %v, true for no such form", value, unix, got)
-		}
-		if !ok && seconds.MatchString(value) {
-			t.Errorf("RetryAfter(%q, %d) = false for seconds", value, unix)
-		}
-	})
-}
-
-var term = regexp.MustCompile(`[0-9.]+[^0-9.]+`)
-
-// wraps tells whether the terms of text, which time.ParseDuration reads, add up to
-// more than a Duration holds.
-func wraps(text string) bool {
-	sum := new(big.Int)
-	for _, term := range term.FindAllString(text, -1) {
-		d, _ := time.ParseDuration("-" + term)
-		sum.Add(sum, big.NewInt(int64(d)))
-	}
-	return !sum.IsInt64()
-}
-
-func FuzzParseDuration(f *testing.F) {
-	for _, test := range durationTests {
-		f.Add(test.text)
-	}
-	for _, test := range durationErrorTests {
-		f.Add(test.text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := backoff.ParseDuration(text)
-		if want, stdErr := time.ParseDuration(text); stdErr == nil && !wraps(text) && (got != want || err != nil) {
-			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
-		}
-		if err != nil && !strings.HasSuffix(err.Error(), strconv.Quote(text)) {
-			t.Errorf("ParseDuration(%q) does not quote it: %v", text, err)
-		}
-		d := backoff.Duration{Duration: 1}
-		if textErr := d.UnmarshalText([]byte(text)); (textErr == nil) != (err == nil) {
-			t.Errorf("UnmarshalText(%q) = %v, ParseDuration: %v", text, textErr, err)
-		}
-		if err != nil && d.Duration != 1 || err == nil && d.Duration != got {
-			t.Errorf("UnmarshalText(%q) leaves %v", text, d)
-		}
-		written, err := d.MarshalText()
-		if err != nil || string(written) != d.Duration.String() {
-			t.Errorf("MarshalText(%v) = %s, %v", d.Duration, written, err)
-		}
-		var again backoff.Duration
-		if err := again.UnmarshalText(written); err != nil || again != d {
-			t.Errorf("UnmarshalText(%s) = %v, %v", written, again, err)
-		}
-	})
-}
-
 func BenchmarkContest(b *testing.B) {
 	for _, bench := range []struct {
 		name   string
@@ -1622,6 +1602,26 @@ func BenchmarkContest(b *testing.B) {
 				b.ReportMetric(seconds, "s")
 			})
 		}
+	}
+}
+
+// README.md shows the first example as a program.
+func TestReadmeProgram(t *testing.T) {
+	read := func(name, from, to string) string {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, part, _ := strings.Cut(string(text), from)
+		part, _, found := strings.Cut(part, to)
+		if !found {
+			t.Fatalf("%s: nothing between %q and %q", name, from, to)
+		}
+		return part
+	}
+	got := read("README.md", "func main() {\n", "}\n```")
+	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
+		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
 	}
 }
 
