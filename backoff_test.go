@@ -67,6 +67,10 @@ var delayTests = []struct {
 		want:   map[int]time.Duration{1: 1, 63: 1 << 62, 64: largest, math.MaxInt: largest},
 	},
 	{
+		policy: backoff.Must(backoff.Exponential(1, 1<<62, backoff.Options{})),
+		want:   map[int]time.Duration{1: 1, 2: 1 << 62, 3: largest, 4: largest}, // 2¹²⁴ at 3
+	},
+	{
 		policy: backoff.Must(backoff.Exponential(0, 2, backoff.Options{})),
 		want:   map[int]time.Duration{1: 0, 1026: 0, math.MaxInt: 0},
 	},
@@ -187,15 +191,6 @@ func TestDelay(t *testing.T) {
 			if got := test.policy.Delay(attempt); got != want {
 				t.Errorf("%v: Delay(%d) = %v, want %v", test.policy, attempt, got, want)
 			}
-		}
-	}
-}
-
-func TestDelayStaysAtCeiling(t *testing.T) {
-	p := backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{Max: time.Second}))
-	for attempt := 5; attempt <= 200; attempt++ {
-		if got := p.Delay(attempt); got != time.Second {
-			t.Errorf("Delay(%d) = %v, want 1s", attempt, got)
 		}
 	}
 }
@@ -331,41 +326,36 @@ func TestCustomCallsCurveOnce(t *testing.T) {
 	}
 }
 
-// made is what a constructor returned.
-type made struct {
-	policy backoff.Policy
-	err    error
-}
-
-func result(p backoff.Policy, err error) made { return made{p, err} }
-
 func TestErrors(t *testing.T) {
 	const second = time.Second
 	var none backoff.Options
 	nan, inf := math.NaN(), math.Inf(1)
 	tiny, above := math.SmallestNonzeroFloat64, math.Nextafter(1, 2)
 	limited := backoff.Options{Max: second}
-	type row struct {
-		got  made
-		want string
+	fault := func(p backoff.Policy, err error) string {
+		if p != nil || err == nil {
+			return fmt.Sprintf("policy %v and error %v", p, err)
+		}
+		return err.Error()
 	}
+	type row struct{ got, want string }
 	tests := []row{
-		{result(backoff.Exponential(-1, 2, none)), "backoff: negative base -1ns"},
-		{result(backoff.Exponential(second+1, 2, limited)), "backoff: base 1.000000001s above Max 1s"},
-		{result(backoff.Exponential(second, math.Nextafter(1, 0), none)), "backoff: factor below 1: 0.9999999999999999"},
-		{result(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
-		{result(backoff.Exponential(second, nan, none)), "backoff: factor not finite: NaN"},
-		{result(backoff.Exponential(second, inf, none)), "backoff: factor not finite: +Inf"},
-		{result(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
-		{result(backoff.Linear(-1, second, none)), "backoff: negative base -1ns"},
-		{result(backoff.Linear(second, -1, none)), "backoff: negative step -1ns"},
-		{result(backoff.Linear(second+1, second, limited)), "backoff: base 1.000000001s above Max 1s"},
-		{result(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
-		{result(backoff.Constant(second+1, limited)), "backoff: delay 1.000000001s above Max 1s"},
-		{result(backoff.Stepped(nil, none)), "backoff: delays is empty"},
-		{result(backoff.Stepped([]time.Duration{}, none)), "backoff: delays is empty"},
-		{result(backoff.Stepped([]time.Duration{0, second, -1}, none)), "backoff: negative delays[2] -1ns"},
-		{result(backoff.Custom(nil, none)), "backoff: curve is nil"},
+		{fault(backoff.Exponential(-1, 2, none)), "backoff: negative base -1ns"},
+		{fault(backoff.Exponential(second+1, 2, limited)), "backoff: base 1.000000001s above Max 1s"},
+		{fault(backoff.Exponential(second, math.Nextafter(1, 0), none)), "backoff: factor below 1: 0.9999999999999999"},
+		{fault(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
+		{fault(backoff.Exponential(second, nan, none)), "backoff: factor not finite: NaN"},
+		{fault(backoff.Exponential(second, inf, none)), "backoff: factor not finite: +Inf"},
+		{fault(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
+		{fault(backoff.Linear(-1, second, none)), "backoff: negative base -1ns"},
+		{fault(backoff.Linear(second, -1, none)), "backoff: negative step -1ns"},
+		{fault(backoff.Linear(second+1, second, limited)), "backoff: base 1.000000001s above Max 1s"},
+		{fault(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
+		{fault(backoff.Constant(second+1, limited)), "backoff: delay 1.000000001s above Max 1s"},
+		{fault(backoff.Stepped(nil, none)), "backoff: delays is empty"},
+		{fault(backoff.Stepped([]time.Duration{}, none)), "backoff: delays is empty"},
+		{fault(backoff.Stepped([]time.Duration{0, second, -1}, none)), "backoff: negative delays[2] -1ns"},
+		{fault(backoff.Custom(nil, none)), "backoff: curve is nil"},
 	}
 	for _, bad := range []struct {
 		opts backoff.Options
@@ -384,19 +374,16 @@ func TestErrors(t *testing.T) {
 		{backoff.Options{Jitter: backoff.Between(0, inf)}, "backoff: jitter high not finite: +Inf"},
 	} {
 		tests = append(tests,
-			row{result(backoff.Exponential(1, 2, bad.opts)), bad.want},
-			row{result(backoff.Linear(1, 1, bad.opts)), bad.want},
-			row{result(backoff.Constant(1, bad.opts)), bad.want},
-			row{result(backoff.Stepped([]time.Duration{1}, bad.opts)), bad.want},
-			row{result(backoff.Custom(fibonacci, bad.opts)), bad.want},
+			row{fault(backoff.Exponential(1, 2, bad.opts)), bad.want},
+			row{fault(backoff.Linear(1, 1, bad.opts)), bad.want},
+			row{fault(backoff.Constant(1, bad.opts)), bad.want},
+			row{fault(backoff.Stepped([]time.Duration{1}, bad.opts)), bad.want},
+			row{fault(backoff.Custom(fibonacci, bad.opts)), bad.want},
 		)
 	}
 	for _, test := range tests {
-		if test.got.err == nil || test.got.err.Error() != test.want {
-			t.Errorf("error = %v, want %s", test.got.err, test.want)
-		}
-		if test.got.policy != nil {
-			t.Errorf("policy = %v beside the error %s, want nil", test.got.policy, test.want)
+		if test.got != test.want {
+			t.Errorf("got %s, want %s", test.got, test.want)
 		}
 	}
 }
@@ -686,6 +673,37 @@ func TestSleepWithContextDoneAtEndOfWait(t *testing.T) {
 	})
 }
 
+// The last instant in which a cancel can end a wait is a nanosecond before its end.
+func TestSleepCancelledJustBeforeEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute-1, cancel)
+		start := time.Now()
+		if err := backoff.Sleep(ctx, time.Minute); !errors.Is(err, context.Canceled) {
+			t.Errorf("Sleep = %v, want %v", err, context.Canceled)
+		}
+		if got := time.Since(start); got != time.Minute-1 {
+			t.Errorf("Sleep took %v, want 1m - 1ns", got)
+		}
+	})
+}
+
+// A closedContext is done, with an error of its own type.
+type closedContext struct{ context.Context }
+
+type closedError struct{ reason string }
+
+func (e closedError) Error() string { return e.reason }
+
+func (closedContext) Err() error { return closedError{"closed"} }
+
+func TestSleepGivesErrorOfOtherType(t *testing.T) {
+	err := backoff.Sleep(closedContext{t.Context()}, time.Hour)
+	if got := (closedError{}); !errors.As(err, &got) || got.reason != "closed" {
+		t.Errorf("Sleep = %v, want the context's error", err)
+	}
+}
+
 func TestSleepGivesCause(t *testing.T) {
 	shutdown := errors.New("shutdown")
 	for _, cause := range []error{nil, shutdown, fmt.Errorf("%w: %w", shutdown, context.Canceled)} {
@@ -765,16 +783,18 @@ func TestSleepWithoutContext(t *testing.T) {
 	}
 }
 
-// ends is a Source that answers the lowest number, then the highest, and
-// counts.
-type ends struct{ draws int }
+// A source is a Source made of a function.
+type source func() uint64
 
-func (e *ends) Uint64() uint64 {
-	e.draws++
-	if e.draws%2 == 1 {
-		return 0
+func (s source) Uint64() uint64 { return s() }
+
+// ends is a Source that gives the lowest number, then the highest, and so on, and
+// counts them in draws.
+func ends(draws *int) source {
+	return func() uint64 {
+		*draws++
+		return -uint64(1 - *draws%2)
 	}
-	return math.MaxUint64
 }
 
 // rangeTests holds the lowest and the highest delay for a jitter.
@@ -825,12 +845,23 @@ var rangeTests = []struct {
 
 func TestJitterRange(t *testing.T) {
 	for _, test := range rangeTests {
-		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: new(ends)}))
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: ends(new(int))}))
 		if got := p.Delay(1); got != test.low {
 			t.Errorf("%v: lowest delay = %d ns, want %d", p, got, test.low)
 		}
 		if got := p.Delay(2); got != test.high {
 			t.Errorf("%v: highest delay = %d ns, want %d", p, got, test.high)
+		}
+	}
+}
+
+// A zero in a list of steps stays one under jitter, and takes its draw.
+func TestJitterOfSteps(t *testing.T) {
+	draws := 0
+	p := backoff.Must(backoff.Stepped([]time.Duration{10, 0, 20}, backoff.Options{Jitter: backoff.Fraction(0.2), Source: ends(&draws)}))
+	for i, want := range []time.Duration{8, 0, 16, 24} {
+		if got := p.Delay(i + 1); got != want || draws != i+1 {
+			t.Errorf("%v: Delay(%d) = %d ns after %d draws, want %d after %d", p, i+1, got, draws, want, i+1)
 		}
 	}
 }
@@ -846,13 +877,13 @@ func TestJitterWithoutChoice(t *testing.T) {
 		{backoff.Between(0.5, 0.5), 6}, // 5.5, rounded up
 		{backoff.Between(3, 3), 33},
 	} {
-		source := new(ends)
-		p := backoff.Must(backoff.Constant(11, backoff.Options{Jitter: test.jitter, Source: source}))
+		draws := 0
+		p := backoff.Must(backoff.Constant(11, backoff.Options{Jitter: test.jitter, Source: ends(&draws)}))
 		if got := p.Delay(1); got != test.want {
 			t.Errorf("%v: Delay(1) = %d ns, want %d", p, got, test.want)
 		}
-		if source.draws != 0 {
-			t.Errorf("%v: %d draws, want none", p, source.draws)
+		if draws != 0 {
+			t.Errorf("%v: %d draws, want none", p, draws)
 		}
 	}
 }
@@ -870,27 +901,22 @@ func TestOneDrawForEachJitteredDelay(t *testing.T) {
 		{time.Second, backoff.Fraction(0.2)},
 		{time.Second, backoff.Full()},
 	} {
-		source := new(ends)
-		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: source}))
+		draws := 0
+		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: ends(&draws)}))
 		for i, attempt := range []int{3, 4, 100, math.MaxInt} {
 			p.Delay(attempt)
 			p.Delay(2) // free
 			p.Delay(0)
-			if source.draws != i+1 {
-				t.Errorf("%v: %d draws for %d counted failures", p, source.draws, i+1)
+			if draws != i+1 {
+				t.Errorf("%v: %d draws for %d counted failures", p, draws, i+1)
 			}
 		}
 		p.At(3, time.Time{})
-		if source.draws != 5 {
-			t.Errorf("%v: At took %d draws, want 1", p, source.draws-4)
+		if draws != 5 {
+			t.Errorf("%v: At took %d draws, want 1", p, draws-4)
 		}
 	}
 }
-
-// one is a Source that answers one number.
-type one uint64
-
-func (u one) Uint64() uint64 { return uint64(u) }
 
 // FuzzJitter holds a jittered delay against low + ⌊u·(high−low+1)/2⁶⁴⌋ in
 // math/big.
@@ -912,7 +938,7 @@ func FuzzJitter(f *testing.F) {
 		if fraction {
 			low, jitter = 0, backoff.Fraction(high)
 		}
-		p, err := backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: one(u)})
+		p, err := backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: source(func() uint64 { return u })})
 		if err != nil || low == high {
 			return
 		}
@@ -1004,9 +1030,10 @@ func TestJitterAtCeiling(t *testing.T) {
 	}
 }
 
-// Each whole nanosecond of a range, or each hundredth part of a wide one, must
-// come up as often as the others: chi-squared, against its 99.9 % quantile. The
-// seed is fixed, and so is the outcome.
+// Each whole nanosecond of a range, or each hundredth part of a wide one, comes up
+// about as often as the others. Of n delays expected, chance gives or takes √n;
+// five times that would be one case in a million. The seed is fixed, and so is the
+// outcome.
 func TestJitterIsEven(t *testing.T) {
 	const draws = 200_000
 	for _, test := range []struct {
@@ -1018,7 +1045,7 @@ func TestJitterIsEven(t *testing.T) {
 		{3, backoff.Full(), 0, 3},
 		{10, backoff.Between(0.5, 1), 5, 10},
 		{10, backoff.Between(1, 1.5), 10, 15},
-		{999, backoff.Full(), 0, 999},
+		{99, backoff.Full(), 0, 99},
 		{time.Hour, backoff.Fraction(0.2), 48 * time.Minute, 72 * time.Minute},
 		{time.Hour, backoff.Full(), 0, time.Hour},
 		{time.Hour, backoff.Between(0.5, 1), 30 * time.Minute, time.Hour},
@@ -1026,29 +1053,20 @@ func TestJitterIsEven(t *testing.T) {
 		{largest, backoff.Full(), 0, largest},
 	} {
 		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Jitter: test.jitter, Source: rand.NewPCG(1, 2)}))
-		width := uint64(test.high-test.low) + 1
-		buckets := width
-		if width > 1000 {
-			buckets = 100
-		}
-		counts := make([]float64, buckets)
+		size := (test.high-test.low)/100 + 1 // of a part
+		counts := make([]int, (test.high-test.low)/size+1)
 		for range draws {
 			d := p.Delay(1)
 			if d < test.low || d > test.high {
 				t.Fatalf("%v: Delay(1) = %d ns, want %d to %d", p, d, test.low, test.high)
 			}
-			hi, lo := bits.Mul64(uint64(d-test.low), buckets)
-			bucket, _ := bits.Div64(hi, lo, width)
-			counts[bucket]++
+			counts[(d-test.low)/size]++
 		}
-		expected := float64(draws) / float64(buckets)
-		var chi2 float64
-		for _, n := range counts {
-			chi2 += (n - expected) * (n - expected) / expected
-		}
-		free := float64(buckets - 1) // the quantile is Wilson and Hilferty's approximation
-		if limit := free * math.Pow(1-2/(9*free)+3.09*math.Sqrt(2/(9*free)), 3); chi2 > limit {
-			t.Errorf("%v: χ² = %.1f over %d buckets, want at most %.1f", p, chi2, buckets, limit)
+		expected := float64(draws / len(counts))
+		for part, n := range counts {
+			if math.Abs(float64(n)-expected) > 5*math.Sqrt(expected) {
+				t.Errorf("%v: %d of %d delays in part %d of %d, want about %.0f", p, n, draws, part, len(counts), expected)
+			}
 		}
 	}
 }
@@ -1077,15 +1095,16 @@ func TestGoroutinesShareSource(t *testing.T) {
 	}
 }
 
-// failing is a Source that fails to give its first number.
-type failing struct{ fail func() }
-
-func (f *failing) Uint64() uint64 {
-	if fail := f.fail; fail != nil {
-		f.fail = nil
-		fail()
+// failing returns a function that fails once, and then gives the highest number.
+func failing(fail func()) source {
+	failed := false
+	return func() uint64 {
+		if !failed {
+			failed = true
+			fail()
+		}
+		return math.MaxUint64
 	}
-	return math.MaxUint64
 }
 
 func TestFailureLeavesPolicyUsable(t *testing.T) {
@@ -1107,16 +1126,15 @@ func TestFailureLeavesPolicyUsable(t *testing.T) {
 	jittered := func(source rand.Source) backoff.Policy {
 		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
 	}
-	curve := &failing{func() { panic(fault) }}
+	broken := func() { panic(fault) }
+	number := failing(broken)
 	for _, test := range []struct {
 		policy backoff.Policy
 		want   any // what the first Delay panics with
 	}{
-		{jittered(&failing{func() { panic(fault) }}), fault},
-		{jittered(&failing{runtime.Goexit}), nil},
-		{backoff.Must(backoff.Custom(func(int) time.Duration {
-			return time.Duration(curve.Uint64() >> 63)
-		}, backoff.Options{})), fault},
+		{jittered(failing(broken)), fault},
+		{jittered(failing(runtime.Goexit)), nil},
+		{backoff.Must(backoff.Custom(func(int) time.Duration { return time.Duration(number() >> 63) }, backoff.Options{})), fault},
 	} {
 		if _, got := delay(test.policy); got != test.want {
 			t.Errorf("%v: first Delay(1) panics with %v, want %v", test.policy, got, test.want)
@@ -1141,6 +1159,7 @@ var durationTests = []struct {
 	{"15 seconds", 15 * time.Second},
 	{"1 hour 30 minutes", 90 * time.Minute},
 	{"1h 30m", 90 * time.Minute},
+	{"1 day 0 hours", 24 * time.Hour},
 	{"1h30m", 90 * time.Minute},
 	{"1hour30minutes", 90 * time.Minute},
 	{"1 hour   30 minutes", 90 * time.Minute},
@@ -1159,7 +1178,12 @@ var durationTests = []struct {
 	{"0.000000000001 days", 86}, // 86.4 ns, cut as time.ParseDuration does
 	{"1.000000000001 days", 24*time.Hour + 86},
 	{"106751 days", 106751 * 24 * time.Hour},
+	{"-106751 days", -106751 * 24 * time.Hour},
 	{"15250w", 15250 * 168 * time.Hour},
+	{"15250w 1d 23h 47m 16s 854775807ns", math.MaxInt64},
+	{"-15250 weeks 1 day 23 hours 47 minutes 16 seconds 854775808 nanoseconds", math.MinInt64},
+	{"106751d23h47m16.854775807s", math.MaxInt64},
+	{"-106751d23h47m16.854775808s", math.MinInt64},
 	{strings.Repeat("0", 40) + "1 day", 24 * time.Hour},
 	{"-9223372036854775808 nanoseconds", math.MinInt64},
 	{"9223372036854775807 ns", math.MaxInt64},
@@ -1192,79 +1216,84 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-var durationErrorTests = []struct{ text, want string }{
-	{"3 months", `backoff: unknown unit "months" in duration "3 months"`},
-	{"5 meters", `backoff: unknown unit "meters" in duration "5 meters"`},
-	{"5 min", `backoff: unknown unit "min" in duration "5 min"`},
-	{"5M", `backoff: unknown unit "M" in duration "5M"`},
-	{"5 Seconds", `backoff: unknown unit "Seconds" in duration "5 Seconds"`},
-	{"1 Day", `backoff: unknown unit "Day" in duration "1 Day"`},
-	{"1W", `backoff: unknown unit "W" in duration "1W"`},
-	{"1D", `backoff: unknown unit "D" in duration "1D"`},
-	{"1H", `backoff: unknown unit "H" in duration "1H"`},
-	{"1S", `backoff: unknown unit "S" in duration "1S"`},
-	{"2 mins", `backoff: unknown unit "mins" in duration "2 mins"`},
-	{"2 secs", `backoff: unknown unit "secs" in duration "2 secs"`},
-	{"2 hr", `backoff: unknown unit "hr" in duration "2 hr"`},
-	{"2 nsec", `backoff: unknown unit "nsec" in duration "2 nsec"`},
-	{" 5 min ", `backoff: unknown unit "min" in duration " 5 min "`},
-	{"1y", `backoff: unknown unit "y" in duration "1y"`},
-	{"1 hour, 30 minutes", `backoff: unknown unit "hour," in duration "1 hour, 30 minutes"`},
-	{"1h\t30m", `backoff: unknown unit "h\t" in duration "1h\t30m"`},
-	{"1h-30m", `backoff: unknown unit "h-" in duration "1h-30m"`},
-	{"1e3s", `backoff: unknown unit "e" in duration "1e3s"`},
-	{"600", `backoff: missing unit in duration "600"`},
-	{" 600 ", `backoff: missing unit in duration " 600 "`},
-	{"00", `backoff: missing unit in duration "00"`},
-	{"1 hour 30", `backoff: missing unit in duration "1 hour 30"`},
-	{"1 hour 0", `backoff: missing unit in duration "1 hour 0"`},
-	{"1  hour", `backoff: missing unit in duration "1  hour"`},
-	{"1.2.3s", `backoff: missing unit in duration "1.2.3s"`},
-	{"1 2s", `backoff: missing unit in duration "1 2s"`},
-	{"", `backoff: missing number in duration ""`},
-	{" ", `backoff: missing number in duration " "`},
-	{"-", `backoff: missing number in duration "-"`},
-	{"--1s", `backoff: missing number in duration "--1s"`},
-	{"- 1s", `backoff: missing number in duration "- 1s"`},
-	{".", `backoff: missing number in duration "."`},
-	{".s", `backoff: missing number in duration ".s"`},
-	{"soon", `backoff: missing number in duration "soon"`},
-	{"1h \t30m", `backoff: missing number in duration "1h \t30m"`},
-	{"1 hour and 30 minutes", `backoff: missing number in duration "1 hour and 30 minutes"`},
-	{"٥s", `backoff: missing number in duration "٥s"`},
-	{"106752 days", `backoff: overflow in duration "106752 days"`},
-	{"15251w", `backoff: overflow in duration "15251w"`},
-	{"5124096 hours", `backoff: overflow in duration "5124096 hours"`},
-	{"5124096h", `backoff: overflow in duration "5124096h"`},
-	{"1000000000000 days", `backoff: overflow in duration "1000000000000 days"`},
-	{"99999999999999999999 days", `backoff: overflow in duration "99999999999999999999 days"`},
-	{"106751 days 1 day", `backoff: overflow in duration "106751 days 1 day"`},
-	{"-9223372036854775809 ns", `backoff: overflow in duration "-9223372036854775809 ns"`},
-	{"9223372036854775808 ns", `backoff: overflow in duration "9223372036854775808 ns"`},
-	{"9223372036854775807 ns 1 ns", `backoff: overflow in duration "9223372036854775807 ns 1 ns"`},
-	{"-9223372036854775808 ns 1 ns", `backoff: overflow in duration "-9223372036854775808 ns 1 ns"`},
-	{ // the sum of time.ParseDuration wraps to -5s
-		"-9223372036854775808ns9223372036854775808ns5s",
-		`backoff: overflow in duration "-9223372036854775808ns9223372036854775808ns5s"`,
-	},
+// durationErrorTests holds what is wrong with a text.
+var durationErrorTests = []struct{ text, fault string }{
+	{"3 months", `unknown unit "months"`},
+	{"5 meters", `unknown unit "meters"`},
+	{"5 min", `unknown unit "min"`},
+	{"5M", `unknown unit "M"`},
+	{"5 Seconds", `unknown unit "Seconds"`},
+	{"1 Day", `unknown unit "Day"`},
+	{"1W", `unknown unit "W"`},
+	{"1D", `unknown unit "D"`},
+	{"1H", `unknown unit "H"`},
+	{"1S", `unknown unit "S"`},
+	{"2 mins", `unknown unit "mins"`},
+	{"2 secs", `unknown unit "secs"`},
+	{"2 hr", `unknown unit "hr"`},
+	{"2 nsec", `unknown unit "nsec"`},
+	{" 5 min ", `unknown unit "min"`},
+	{"1y", `unknown unit "y"`},
+	{"1 hour, 30 minutes", `unknown unit "hour,"`},
+	{"1h\t30m", `unknown unit "h\t"`},
+	{"1h-30m", `unknown unit "h-"`},
+	{"1e3s", `unknown unit "e"`},
+	{"600", "missing unit"},
+	{" 600 ", "missing unit"},
+	{"00", "missing unit"},
+	{"1 hour 30", "missing unit"},
+	{"1 hour 0", "missing unit"},
+	{"1  hour", "missing unit"},
+	{"1.2.3s", "missing unit"},
+	{"1 2s", "missing unit"},
+	{"", "missing number"},
+	{" ", "missing number"},
+	{"-", "missing number"},
+	{"--1s", "missing number"},
+	{"- 1s", "missing number"},
+	{".", "missing number"},
+	{".s", "missing number"},
+	{"soon", "missing number"},
+	{"1h \t30m", "missing number"},
+	{"1 hour and 30 minutes", "missing number"},
+	{"\xff", "missing number"}, // not UTF-8
+	{"1\xff", `unknown unit "\xff"`},
+	{"1 h\xc2", `unknown unit "h\xc2"`},
+	{"٥s", "missing number"},
+	{"106752 days", "overflow"},
+	{"15251w", "overflow"},
+	{"5124096 hours", "overflow"},
+	{"5124096h", "overflow"},
+	{"1000000000000 days", "overflow"},
+	{"99999999999999999999 days", "overflow"},
+	{"106751 days 1 day", "overflow"},
+	{"106751d23h47m16.854775808s", "overflow"},
+	{"-106751d23h47m16.854775809s", "overflow"},
+	{"-15250w 1d 23h 47m 16s 854775809ns", "overflow"},
+	{"-106752d", "overflow"},
+	{"-9223372036854775809 ns", "overflow"},
+	{"9223372036854775808 ns", "overflow"},
+	{"9223372036854775807 ns 1 ns", "overflow"},
+	{"-9223372036854775808 ns 1 ns", "overflow"},
+	{"-9223372036854775808ns9223372036854775808ns5s", "overflow"}, // time.ParseDuration gives -5s
 }
 
 func TestParseDurationErrors(t *testing.T) {
 	for _, test := range durationErrorTests {
 		got, err := backoff.ParseDuration(test.text)
-		if got != 0 || err == nil || err.Error() != test.want {
-			t.Errorf("ParseDuration(%q) = %v, %v, want 0s, %s", test.text, got, err, test.want)
+		want := fmt.Sprintf("backoff: %s in duration %q", test.fault, test.text)
+		if got != 0 || err == nil || err.Error() != want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want 0s, %s", test.text, got, err, want)
 		}
 	}
 }
 
-var term = regexp.MustCompile(`[0-9.]+[^0-9.]+`)
-
 // wraps tells whether the terms of text, which time.ParseDuration reads, add up to
 // more than a Duration holds.
 func wraps(text string) bool {
+	terms := regexp.MustCompile(`[0-9.]+[^0-9.]+`)
 	sum := new(big.Int)
-	for _, term := range term.FindAllString(text, -1) {
+	for _, term := range terms.FindAllString(text, -1) {
 		d, _ := time.ParseDuration("-" + term)
 		sum.Add(sum, big.NewInt(int64(d)))
 	}
@@ -1339,9 +1368,8 @@ func TestDurationAsFlag(t *testing.T) {
 	}
 }
 
-// now is half a second past, so that dates leave a fraction.
-var now = time.Date(2026, 10, 21, 7, 27, 50, 5e8, time.UTC)
-
+// retryAfterTests are as of half a second past 07:27:50 on 21 October 2026, so that
+// dates leave a fraction.
 var retryAfterTests = []struct {
 	value string
 	want  time.Duration
@@ -1365,7 +1393,9 @@ var retryAfterTests = []struct {
 	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
-	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true},         // gone by
+	{"Sunday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Sat Oct 21 07:28:00 2026", 9500 * ms, true},
+	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true}, // gone by
 	{"Sun, 06 Nov 1994 08:49:37 GMT", 0, true},
 	{"Sunday, 06-Nov-94 08:49:37 GMT", 0, true},
 	{"Sun Nov  6 08:49:37 1994", 0, true},
@@ -1373,9 +1403,9 @@ var retryAfterTests = []struct {
 	{"Fri, 31 Dec 9999 23:59:59 GMT", largest, true},
 	{"Wed, 21 Oct 2026 23:59:60 GMT", 16*time.Hour + 32*time.Minute + 9500*ms, true}, // a leap second
 	// A two-digit year lies up to 50 years ahead, and else in the past.
-	{"Wednesday, 21-Oct-76 07:27:50 GMT", time.Date(2076, 10, 21, 7, 27, 50, 0, time.UTC).Sub(now), true},
+	{"Wednesday, 21-Oct-76 07:27:50 GMT", 18263*24*time.Hour - 500*ms, true},
 	{"Thursday, 21-Oct-76 07:27:51 GMT", 0, true},
-	{"Monday, 21-Oct-75 07:27:51 GMT", time.Date(2075, 10, 21, 7, 27, 51, 0, time.UTC).Sub(now), true},
+	{"Monday, 21-Oct-75 07:27:51 GMT", 17897*24*time.Hour + 500*ms, true},
 
 	{"", 0, false},
 	{" ", 0, false},
@@ -1398,6 +1428,9 @@ var retryAfterTests = []struct {
 	{"Inf", 0, false},
 	{"soon", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 EST", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 UTC", 0, false},
+	{"Wednesday, 21-Oct-26 07:28:00 UTC", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 +0000", 0, false},
 	{"Wednesday, 21-Oct-26 07:28:00 EST", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 gmt", 0, false},
 	{"wed, 21 Oct 2026 07:28:00 GMT", 0, false},
@@ -1416,10 +1449,15 @@ var retryAfterTests = []struct {
 	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
 	{"Wed Oct 21 07:28:00 2026 GMT", 0, false},
+	{"Wen Oct 21 07:28:00 2026", 0, false},
+	{"Wednesday Oct 21 07:28:00 2026", 0, false},
+	{"\xff", 0, false}, // not UTF-8
+	{"Wed, 21 Oct 2026 07:28:00 GMT\xff", 0, false},
 	{"2026-10-21T07:28:00Z", 0, false},
 }
 
 func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 10, 21, 7, 27, 50, 5e8, time.UTC)
 	elsewhere := now.In(time.FixedZone("UTC-12", -12*3600))
 	for _, test := range retryAfterTests {
 		for _, now := range []time.Time{now, elsewhere} {
@@ -1463,7 +1501,7 @@ func TestRetryAfterInAnotherCentury(t *testing.T) {
 
 func FuzzRetryAfter(f *testing.F) {
 	for _, test := range retryAfterTests {
-		f.Add(test.value, now.Unix())
+		f.Add(test.value, int64(1792567670))
 	}
 	seconds := regexp.MustCompile(`^[0-9]+(\.[0-9]+)?$`)
 	const month, clock = `(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`, `[0-9]{2}:[0-9]{2}:[0-9]{2}`
@@ -1665,13 +1703,12 @@ type lookup []time.Duration
 
 func (l lookup) Delay(attempt int) time.Duration { return l[min(max(attempt, 1), len(l))-1] }
 
-// The range of 100 ms ± 20 %, in variables that a compiler can't foresee.
-var low, width = uint64(80 * ms), uint64(40*ms) + 1
+// A scale is the least that jitter could be, once there is a random number.
+type scale struct{ low, width uint64 }
 
-// scaled is the least that jitter could be, once there is a random number.
-func scaled(u uint64) time.Duration {
-	offset, _ := bits.Mul64(u, width)
-	return time.Duration(low + offset)
+func (s scale) delay(u uint64) time.Duration {
+	offset, _ := bits.Mul64(u, s.width)
+	return time.Duration(s.low + offset)
 }
 
 // elapsed tells how long it takes so many goroutines to make 10,000 delays each.
@@ -1710,9 +1747,10 @@ func BenchmarkFloor(b *testing.B) {
 			return sum
 		}
 	}
+	scale := scale{uint64(80 * ms), uint64(40*ms) + 1}
 	drawn := func() (sum time.Duration) {
 		for range 10 {
-			sum += scaled(rand.Uint64())
+			sum += scale.delay(rand.Uint64())
 		}
 		return sum
 	}
@@ -1723,7 +1761,7 @@ func BenchmarkFloor(b *testing.B) {
 			mu.Lock()
 			u := source.Uint64()
 			mu.Unlock()
-			sum += scaled(u)
+			sum += scale.delay(u)
 		}
 		return sum
 	}
