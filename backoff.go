@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -188,7 +189,7 @@ func (s *schedule) String() string {
 		fmt.Fprintf(&b, ", free %d", s.opts.Free)
 	}
 	if s.opts.Jitter != (Jitter{}) {
-		fmt.Fprintf(&b, ", jitter %s", s.opts.Jitter.text())
+		fmt.Fprintf(&b, ", jitter %v", s.opts.Jitter)
 	}
 	if s.opts.Source != nil {
 		fmt.Fprintf(&b, ", source %T", s.opts.Source)
@@ -197,6 +198,36 @@ func (s *schedule) String() string {
 }
 
 func (s *schedule) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// parseOptions reads the options that String writes, each from a text of its own.
+func parseOptions(texts []string) (Options, error) {
+	var opts Options
+	seen := make(map[string]bool)
+	for _, text := range texts {
+		name, value, _ := strings.Cut(text, " ")
+		if seen[name] {
+			return Options{}, fmt.Errorf("repeated option %q", name)
+		}
+		seen[name] = true
+		var err error
+		switch name {
+		case "max":
+			opts.Max, err = ParseDuration(value)
+		case "free":
+			if opts.Free, err = strconv.Atoi(value); err != nil {
+				err = fmt.Errorf("invalid free %q", value)
+			}
+		case "jitter":
+			opts.Jitter, err = parseJitter(value)
+		default:
+			err = fmt.Errorf("unknown option %q", name)
+		}
+		if err != nil {
+			return Options{}, err
+		}
+	}
+	return opts, nil
+}
 
 // Sleep waits for d and returns nil, without waiting if d ≤ 0.
 //

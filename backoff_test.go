@@ -16,6 +16,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -40,6 +41,272 @@ func fibonacci(n int) time.Duration {
 		a, b = b, a+b
 	}
 	return a
+}
+
+// parseTests holds the texts of policies and how these print.
+var parseTests = []struct{ text, want string }{
+	{"exponential 15s ×2, max 12h, free 3, jitter ±20%", "exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%"},
+	{"linear 1 second +500 milliseconds, max 1 minute", "linear 1s +500ms, max 1m0s"},
+	{"constant 5s, jitter full", "constant 5s, jitter full"},
+	{"stepped 15s 1m 5m 2h, jitter between 0.8 and 1", "stepped 15s 1m0s 5m0s 2h0m0s, jitter between 0.8 and 1"},
+
+	{"  exponential   1  second   x1.5  ,max   1 hour  30 minutes  ,  free  3 ", "exponential 1s ×1.5, max 1h30m0s, free 3"},
+	{"exponential 1 hour 30 minutes ×1e3", "exponential 1h30m0s ×1000"},
+	{"linear 0 +1.5 days", "linear 0s +36h0m0s"},
+	{"linear +1s ++1s", "linear 1s +1s"},
+	{"stepped 0", "stepped 0s"},
+	{"constant 1s, jitter ±0.7%, free 2, max 1s", "constant 1s, max 1s, free 2, jitter ±0.7%"},
+	{"constant 1s, max 0s, free 0, jitter none", "constant 1s"},
+	{"constant 1s, jitter 20%", "constant 1s, jitter ±20%"},
+	{"constant 1s, jitter 0.2", "constant 1s, jitter ±20%"},
+	{"constant 1s, jitter ±0.2", "constant 1s, jitter ±20%"},
+	{"constant 1s, jitter 2e1%", "constant 1s, jitter ±20%"},
+	{"constant 1s, jitter 0", "constant 1s, jitter ±0%"},
+	{"constant 1s, jitter -0%", "constant 1s, jitter ±0%"},
+	{"constant 1s, jitter between 0 and 1", "constant 1s, jitter full"},
+	{"constant 1s, jitter between -0 and 1.5", "constant 1s, jitter between 0 and 1.5"},
+}
+
+func TestParse(t *testing.T) {
+	for _, test := range parseTests {
+		p, err := backoff.Parse(test.text)
+		if got := fmt.Sprint(p); got != test.want || err != nil {
+			t.Errorf("Parse(%q) = %s, %v, want %s", test.text, got, err, test.want)
+		}
+	}
+}
+
+// parseErrorTests holds what is wrong with a text.
+var parseErrorTests = []struct{ text, fault string }{
+	{"", `unknown schedule "" (want exponential, linear, constant or stepped)`},
+	{" ", `unknown schedule "" (want exponential, linear, constant or stepped)`},
+	{",", `unknown option ""`},
+	{"custom", `unknown schedule "custom" (want exponential, linear, constant or stepped)`},
+	{"15s", `unknown schedule "15s" (want exponential, linear, constant or stepped)`},
+	{"expo 15s ×2", `unknown schedule "expo" (want exponential, linear, constant or stepped)`},
+	{"Exponential 15s ×2", `unknown schedule "Exponential" (want exponential, linear, constant or stepped)`},
+
+	{"exponential", "missing factor"},
+	{"exponential 15s", "missing factor"},
+	{"exponential 1 second", "missing factor"},
+	{"exponential 15s 2", "missing factor"},
+	{"exponential 15s 2x", "missing factor"},
+	{"exponential 15s ×two", `invalid factor "two"`},
+	{"exponential 15s ×", `invalid factor ""`},
+	{"exponential 15s ××2", `invalid factor "×2"`},
+	{"exponential 15s xx2", `invalid factor "x2"`},
+	{"exponential 15s ×1e999", `invalid factor "1e999"`},
+	{"exponential 15s ×0.5", "factor below 1: 0.5"},
+	{"exponential 15s ×inf", "factor not finite: +Inf"},
+	{"exponential ×2", `missing number in duration ""`},
+	{"exponential 15 ×2", `missing unit in duration "15"`},
+	{"exponential 15s × 2", "missing factor"},
+	{"exponential 15s ×2, max 1s", "base 15s above Max 1s"},
+	{"exponential 15h ×2, max 12h", "base 15h0m0s above Max 12h0m0s"},
+	{"exponential -15s ×2", "negative base -15s"},
+	{"linear 1s", "missing step"},
+	{"linear 1s 1s", "missing step"},
+	{"linear 1 +1s", `missing unit in duration "1"`},
+	{"linear 1s +1", `missing unit in duration "1"`},
+	{"linear 1s +-1s", "negative step -1s"},
+	{"constant", `missing number in duration ""`},
+	{"constant 5", `missing unit in duration "5"`},
+	{"constant 5s ×2", `missing number in duration "5s ×2"`},
+	{"stepped", "delays is empty"},
+	{"stepped 15s 1 m", `missing unit in duration "1"`},
+	{"stepped 15s -1m", "negative delays[1] -1m0s"},
+
+	{"exponential 15s ×2, maxx 3s", `unknown option "maxx"`},
+	{"exponential 15s ×2, Max 3m", `unknown option "Max"`},
+	{"exponential 15s ×2, source *rand.PCG", `unknown option "source"`},
+	{"exponential 15s ×2,", `unknown option ""`},
+	{"exponential 15s ×2, max 1h, free 1, max 2h", `repeated option "max"`},
+	{"exponential 15s ×2, free 1, free 1", `repeated option "free"`},
+	{"exponential 15s ×2, jitter full, jitter full", `repeated option "jitter"`},
+	{"exponential 15s ×2, max", `missing number in duration ""`},
+	{"exponential 15s ×2, max 12h free 3", `missing number in duration "12h free 3"`},
+	{"exponential 15s ×2, max -1s", "negative Max -1s"},
+	{"exponential 15s ×2, free", `invalid free ""`},
+	{"exponential 15s ×2, free 1.5", `invalid free "1.5"`},
+	{"exponential 15s ×2, free 9223372036854775808", `invalid free "9223372036854775808"`},
+	{"exponential 15s ×2, free -1", "negative Free -1"},
+	{"exponential 15s ×2, jitter", `invalid jitter ""`},
+	{"exponential 15s ×2, jitter 20 percent", `invalid jitter "20 percent"`},
+	{"exponential 15s ×2, jitter ±", `invalid jitter "±"`},
+	{"exponential 15s ×2, jitter ±inf%", `invalid jitter "±inf%"`},
+	{"exponential 15s ×2, jitter Full", `invalid jitter "Full"`},
+	{"exponential 15s ×2, jitter 120%", "jitter fraction outside [0, 1]: 1.2"},
+	{"exponential 15s ×2, jitter ±-1", "jitter fraction outside [0, 1]: -1"},
+	{"exponential 15s ×2, jitter nan", "jitter fraction outside [0, 1]: NaN"},
+	{"exponential 15s ×2, jitter between 1 and 0.5", "jitter low 1 above high 0.5"},
+	{"exponential 15s ×2, jitter between 0.5", `invalid jitter "between 0.5"`},
+	{"exponential 15s ×2, jitter between half and 1", `invalid jitter "between half and 1"`},
+	{"exponential 15s ×2, jitter between 0.5 and one", `invalid jitter "between 0.5 and one"`},
+	{"exponential 15s ×2\xff", `invalid factor "2\xff"`}, // not UTF-8
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, test := range parseErrorTests {
+		p, err := backoff.Parse(test.text)
+		want := fmt.Sprintf("backoff: %s in policy %q", test.fault, test.text)
+		if p != nil || err == nil || err.Error() != want {
+			t.Errorf("Parse(%q) = %v, %v, want nil, %s", test.text, p, err, want)
+		}
+	}
+}
+
+// What Parse accepts prints as a text of the same policy.
+func FuzzParse(f *testing.F) {
+	for _, test := range parseTests {
+		f.Add(test.text)
+	}
+	for _, test := range parseErrorTests {
+		f.Add(test.text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := backoff.Parse(text)
+		config := backoff.Config{Policy: backoff.Must(backoff.Constant(1, backoff.Options{}))}
+		before := config.Policy
+		if configErr := config.UnmarshalText([]byte(text)); fmt.Sprint(configErr) != fmt.Sprint(err) {
+			t.Errorf("UnmarshalText(%q) = %v, Parse: %v", text, configErr, err)
+		}
+		if err != nil {
+			fault, ok := strings.CutSuffix(err.Error(), fmt.Sprintf(" in policy %q", text))
+			if !ok || strings.LastIndex(fault, "backoff: ") != 0 {
+				t.Errorf("Parse(%q): %v", text, err)
+			}
+			if p != nil || config.Policy != before {
+				t.Errorf("Parse(%q) = %v and UnmarshalText leaves %v beside an error", text, p, config.Policy)
+			}
+			return
+		}
+		again, err := backoff.Parse(fmt.Sprint(p))
+		if err != nil || !reflect.DeepEqual(again, p) || !reflect.DeepEqual(config.Policy, p) {
+			t.Errorf("Parse(%q) prints %v, which reads as %v, %v", text, p, again, err)
+		}
+	})
+}
+
+// A kind of schedule and a kind of jitter, for newPolicy.
+const (
+	exponential, linear, constant, stepped, custom = 0, 1, 2, 3, 4
+	exact, fraction, full, between                 = 0, 1, 2, 3
+)
+
+// newPolicy makes a policy of any kind out of numbers, for fuzz targets.
+func newPolicy(curve, jitter uint8, x, y int64, factor, low, high float64, opts backoff.Options) (backoff.Policy, error) {
+	switch jitter {
+	case fraction:
+		opts.Jitter = backoff.Fraction(low)
+	case full:
+		opts.Jitter = backoff.Full()
+	case between:
+		opts.Jitter = backoff.Between(low, high)
+	}
+	a, b := time.Duration(x), time.Duration(y)
+	switch curve {
+	case exponential:
+		return backoff.Exponential(a, factor, opts)
+	case linear:
+		return backoff.Linear(a, b, opts)
+	case constant:
+		return backoff.Constant(a, opts)
+	case stepped:
+		return backoff.Stepped([]time.Duration{a, b, a}, opts)
+	default:
+		return backoff.Custom(func(n int) time.Duration { return a + b*time.Duration(n) }, opts)
+	}
+}
+
+// What a policy without a Source prints reads as the same policy, down to the last
+// bit of every number in it; that of Custom does not read.
+func FuzzText(f *testing.F) {
+	for _, x := range []float64{0, 1, 0.2, 0.29, 0.007, 0.12345, 1.0 / 3, 1e-9, math.SmallestNonzeroFloat64, 1 - 0x1p-53} {
+		f.Add(uint8(constant), uint8(fraction), int64(time.Second), int64(0), 0.0, x, 0.0, int64(time.Minute), 3)
+		f.Add(uint8(exponential), uint8(between), int64(largest), int64(0), 1+x, x, 1/(x+1e-300), int64(0), 0)
+		f.Add(uint8(linear), uint8(between), int64(1), int64(largest), 0.0, x, 1.0, int64(largest), math.MaxInt32)
+		f.Add(uint8(stepped), uint8(exact), int64(1e9+1), int64(333_333_333_333), 0.0, 0.0, 0.0, int64(1), 1)
+	}
+	f.Add(uint8(custom), uint8(full), int64(1), int64(1), 0.0, 0.0, 0.0, int64(0), 0)
+	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor, low, high float64, ceiling int64, free int) {
+		opts := backoff.Options{Max: time.Duration(ceiling), Free: free}
+		p, err := newPolicy(curve%5, jitter%4, x, y, factor, low, high, opts)
+		if err != nil {
+			return
+		}
+		got, err := backoff.Parse(fmt.Sprint(p))
+		if curve%5 == custom {
+			if got != nil || err == nil {
+				t.Errorf("%v reads as %v, %v", p, got, err)
+			}
+			return
+		}
+		if err != nil || !reflect.DeepEqual(got, p) {
+			t.Errorf("%v reads as %v, %v", p, got, err)
+		}
+	})
+}
+
+func TestConfigInJSON(t *testing.T) {
+	var settings struct{ Retry, Poll backoff.Config }
+	text := `{"Retry":"exponential 100ms x2, max 10s","Poll":"constant 1 minute"}`
+	if err := json.Unmarshal([]byte(text), &settings); err != nil {
+		t.Fatal(err)
+	}
+	if got := settings.Retry.Delay(2); got != 200*ms {
+		t.Errorf("Delay(2) = %v, want 200ms", got)
+	}
+	want := `{"Retry":"exponential 100ms ×2, max 10s","Poll":"constant 1m0s"}`
+	if got, err := json.Marshal(settings); string(got) != want || err != nil {
+		t.Errorf("Marshal = %s, %v, want %s", got, err, want)
+	}
+	for _, text := range []string{`{"Retry": "constant 5"}`, `{"Retry": ""}`, `{"Retry": 15}`} {
+		if err := json.Unmarshal([]byte(text), &settings); err == nil {
+			t.Errorf("Unmarshal(%s) = nil, want an error", text)
+		}
+		if got, err := json.Marshal(settings); string(got) != want || err != nil {
+			t.Errorf("Unmarshal(%s) leaves %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestConfigAsFlag(t *testing.T) {
+	var retry backoff.Config
+	flags := flag.NewFlagSet("worker", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.TextVar(&retry, "retry", backoff.Config{Policy: backoff.Must(backoff.Constant(1, backoff.Options{}))}, "")
+	if got := flags.Lookup("retry").DefValue; got != "constant 1ns" {
+		t.Errorf("default = %s, want constant 1ns", got)
+	}
+	if err := flags.Parse([]string{"-retry", "linear 1s +1s"}); err != nil || retry.Delay(3) != 3*time.Second {
+		t.Errorf("Parse = %v, Delay(3) = %v, want 3s", err, retry.Delay(3))
+	}
+	if err := flags.Parse([]string{"-retry", "linear 1s"}); err == nil || retry.Delay(3) != 3*time.Second {
+		t.Errorf("Parse = %v, Delay(3) = %v, want an error and 3s", err, retry.Delay(3))
+	}
+}
+
+// other is a Policy that has no text.
+type other struct{ backoff.Policy }
+
+func TestConfigWrites(t *testing.T) {
+	p := backoff.Must(backoff.Linear(1, 2, backoff.Options{}))
+	for _, test := range []struct {
+		policy backoff.Policy
+		text   string
+		fault  string
+	}{
+		{p, "linear 1ns +2ns", ""},
+		{backoff.Config{Policy: p}, "linear 1ns +2ns", ""}, // of another type, with a text
+		{backoff.Must(backoff.Custom(fibonacci, backoff.Options{})), "custom", ""},
+		{nil, "", ""},
+		{other{p}, "", "backoff: no text for a policy of type backoff_test.other"},
+	} {
+		got, err := backoff.Config{Policy: test.policy}.MarshalText()
+		if string(got) != test.text || (err != nil || test.fault != "") && fmt.Sprint(err) != test.fault {
+			t.Errorf("MarshalText of %T = %q, %v, want %q, %s", test.policy, got, err, test.text, test.fault)
+		}
+	}
 }
 
 // delayTests maps attempts to the delays wanted, for policies without jitter.
@@ -402,13 +669,9 @@ func TestMust(t *testing.T) {
 	backoff.Must(nil, err)
 }
 
-// FuzzDelay takes the schedule from curve, its delays from x, y and factor, and
-// the jitter from jitter, low and high.
 func FuzzDelay(f *testing.F) {
-	const exponential, linear, constant, stepped, custom = 0, 1, 2, 3, 4
-	const exact, fraction, full, between = 0, 1, 2, 3
 	add := func(curve, jitter uint8, x, y time.Duration, factor float64, ceiling time.Duration, free, attempt int) {
-		f.Add(curve, jitter, int64(x), int64(y), factor, int64(ceiling), free, 0.5, 1.0, attempt)
+		f.Add(curve, jitter, int64(x), int64(y), factor, 0.5, 1.0, int64(ceiling), free, attempt)
 	}
 	add(exponential, exact, 100*ms, 0, 2, time.Second, 0, 5)
 	add(exponential, exact, 1, 0, 2, 0, 0, 63)
@@ -420,31 +683,10 @@ func FuzzDelay(f *testing.F) {
 	add(constant, between, largest, 0, 0, 0, math.MaxInt, math.MinInt)
 	add(stepped, full, 3, 1, 0, 2, 2, 5)
 	add(custom, full, 5, -1, 0, 3, 0, 7)
-	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor float64, ceiling int64, free int, low, high float64, attempt int) {
+	f.Fuzz(func(t *testing.T, curve, jitter uint8, x, y int64, factor, low, high float64, ceiling int64, free, attempt int) {
+		curve, jitter = curve%5, jitter%4
 		opts := backoff.Options{Max: time.Duration(ceiling), Free: free, Source: rand.NewPCG(1, 2)}
-		switch jitter %= 4; jitter {
-		case fraction:
-			opts.Jitter = backoff.Fraction(low)
-		case full:
-			opts.Jitter = backoff.Full()
-		case between:
-			opts.Jitter = backoff.Between(low, high)
-		}
-		a, b := time.Duration(x), time.Duration(y)
-		var p backoff.Policy
-		var err error
-		switch curve %= 5; curve {
-		case exponential:
-			p, err = backoff.Exponential(a, factor, opts)
-		case linear:
-			p, err = backoff.Linear(a, b, opts)
-		case constant:
-			p, err = backoff.Constant(a, opts)
-		case stepped:
-			p, err = backoff.Stepped([]time.Duration{a, b, a}, opts)
-		case custom:
-			p, err = backoff.Custom(func(n int) time.Duration { return a + b*time.Duration(n) }, opts)
-		}
+		p, err := newPolicy(curve, jitter, x, y, factor, low, high, opts)
 		if err != nil {
 			if p != nil || !strings.HasPrefix(err.Error(), "backoff: ") {
 				t.Errorf("policy = %v, error = %v", p, err)
@@ -780,6 +1022,32 @@ func TestSleepWithoutContext(t *testing.T) {
 	var none context.Context
 	if err := backoff.Sleep(none, 1); err == nil || err.Error() != "backoff: ctx is nil" {
 		t.Errorf("Sleep(nil, 1ns) = %v, want an error", err)
+	}
+}
+
+func TestJitterString(t *testing.T) {
+	for _, test := range []struct {
+		jitter backoff.Jitter
+		want   string
+	}{
+		{backoff.Jitter{}, "none"},
+		{backoff.Full(), "full"},
+		{backoff.Between(0, 1), "full"},
+		{backoff.Between(0.5, 1), "between 0.5 and 1"},
+		{backoff.Between(math.Copysign(0, -1), 0.5), "between 0 and 0.5"},
+		{backoff.Fraction(0), "±0%"},
+		{backoff.Fraction(math.Copysign(0, -1)), "±0%"},
+		{backoff.Fraction(0.2), "±20%"},
+		{backoff.Fraction(0.29), "±29%"},   // 100·0.29 is 28.999…
+		{backoff.Fraction(0.007), "±0.7%"}, // 0.7/100 is not 0.007
+		{backoff.Fraction(0.12345), "±12.345%"},
+		{backoff.Fraction(1e-9), "±1e-07%"},
+		{backoff.Fraction(1.0 / 3), "±0.3333333333333333"},
+		{backoff.Fraction(math.MaxFloat64), "±1.7976931348623157e+308"}, // no policy takes it
+	} {
+		if got := test.jitter.String(); got != test.want {
+			t.Errorf("String() = %s, want %s", got, test.want)
+		}
 	}
 }
 

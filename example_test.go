@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"time"
 
 	"example.com/backoff"
@@ -329,22 +330,79 @@ func ExampleParseDuration() {
 	// backoff: missing unit in duration "600"
 }
 
-// A schedule in a configuration file becomes a Policy; bad text, a bare number
-// and a bad schedule become errors that a person can act on.
+// A policy as one line of text, with errors that a person can act on.
+func ExampleParse() {
+	for _, text := range []string{
+		"exponential 15s x2, max 12 hours, free 3, jitter 20%",
+		"linear 1 second +500 milliseconds, max 1 minute",
+		"constant 5s, jitter full",
+		"stepped 15s 1m 5m 2h, jitter between 0.8 and 1",
+		"exponential 15s, max 12 hours",
+		"exponential 15h x2, max 12 hours",
+	} {
+		policy, err := backoff.Parse(text)
+		if err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println(policy)
+	}
+	// Output:
+	// exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
+	// linear 1s +500ms, max 1m0s
+	// constant 5s, jitter full
+	// stepped 15s 1m0s 5m0s 2h0m0s, jitter between 0.8 and 1
+	// backoff: missing factor in policy "exponential 15s, max 12 hours"
+	// backoff: base 15h0m0s above Max 12h0m0s in policy "exponential 15h x2, max 12 hours"
+}
+
+// A policy in a configuration file. Where the file has none, the default stays.
+func ExampleConfig() {
+	settings := struct{ Send, Poll backoff.Config }{
+		Send: backoff.Config{Policy: backoff.Must(backoff.Parse("exponential 1s x2, max 1m, jitter full"))},
+		Poll: backoff.Config{Policy: backoff.Must(backoff.Parse("constant 1m"))},
+	}
+	if err := json.Unmarshal([]byte(`{"Send": "exponential 100ms x2, max 300ms"}`), &settings); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for attempt := 1; attempt <= 3; attempt++ {
+		fmt.Println(settings.Send.Delay(attempt))
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(text))
+
+	fmt.Println(json.Unmarshal([]byte(`{"Send": "expo 100ms x2"}`), &settings))
+	// Output:
+	// 100ms
+	// 200ms
+	// 300ms
+	// {"Send":"exponential 100ms ×2, max 300ms","Poll":"constant 1m0s"}
+	// backoff: unknown schedule "expo" (want exponential, linear, constant or stepped) in policy "expo 100ms x2"
+}
+
+// A schedule from settings of one's own. Bad text, a bare number, a bad schedule
+// and a misspelt key, which would leave a zero, are errors.
 func ExampleDuration() {
 	load := func(text string) (backoff.Policy, error) {
-		type Config struct{ Base, Max backoff.Duration }
-		var config Config
-		if err := json.Unmarshal([]byte(text), &config); err != nil {
+		var settings struct{ Base, Max backoff.Duration }
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&settings); err != nil {
 			return nil, err
 		}
-		return backoff.Exponential(config.Base.Duration, 2, backoff.Options{Max: config.Max.Duration})
+		return backoff.Exponential(settings.Base.Duration, 2, backoff.Options{Max: settings.Max.Duration})
 	}
 	for _, text := range []string{
 		`{"base": "15 seconds", "max": "12 hours"}`,
-		`{"base": "15 sec", "max": "12 hours"}`,
+		`{"base": "15 parsecs", "max": "12 hours"}`,
 		`{"base": 15, "max": "12 hours"}`,
 		`{"base": "15 hours", "max": "12 hours"}`,
+		`{"base": "15 seconds", "maxx": "12 hours"}`,
 	} {
 		policy, err := load(text)
 		if err != nil {
@@ -355,9 +413,10 @@ func ExampleDuration() {
 	}
 	// Output:
 	// exponential 15s ×2, max 12h0m0s
-	// backoff: unknown unit "sec" in duration "15 sec"
-	// json: cannot unmarshal number into Go struct field Config.Base of type backoff.Duration
+	// backoff: unknown unit "parsecs" in duration "15 parsecs"
+	// json: cannot unmarshal number into Go struct field .Base of type backoff.Duration
 	// backoff: base 15h0m0s above Max 12h0m0s
+	// json: unknown field "maxx"
 }
 
 // The same from a flag, or an environment variable.

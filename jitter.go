@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -38,7 +40,7 @@ const (
 
 // Fraction returns a jitter that draws from [d−x, d+x] for a delay d, where x is
 // f·d. With an f outside [0, 1], the policy's constructor returns an error.
-func Fraction(f float64) Jitter { return Jitter{fraction, 0, f} }
+func Fraction(f float64) Jitter { return Jitter{fraction, 0, f + 0} } // -0 + 0 is 0
 
 // Full returns a jitter that draws from [0, d] for a delay d. The name is from
 // the AWS Architecture Blog, [Exponential Backoff And Jitter], which found that
@@ -52,7 +54,7 @@ func Full() Jitter { return Between(0, 1) }
 // Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early.
 // Unless 0 ≤ low ≤ high and both are finite, the policy's constructor returns an
 // error.
-func Between(low, high float64) Jitter { return Jitter{between, low, high} }
+func Between(low, high float64) Jitter { return Jitter{between, low + 0, high + 0} }
 
 func (j Jitter) validate() error {
 	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // false for NaN
@@ -73,15 +75,55 @@ func (j Jitter) validate() error {
 	return nil
 }
 
-// text is how j reads in the String of a policy.
-func (j Jitter) text() string {
-	if j.kind == fraction {
-		return fmt.Sprintf("±%.15g%%", 100*j.high)
-	}
-	if j == Full() {
+// String returns j as it stands in the text of a policy: "±20%", "full" or
+// "between 0.5 and 1"; "none" for the zero Jitter. A fraction whose percentage
+// would not read back as the same float64 stands as it is: "±0.3333333333333333".
+func (j Jitter) String() string {
+	switch {
+	case j == Jitter{}:
+		return "none"
+	case j == Full():
 		return "full"
+	case j.kind == between:
+		return fmt.Sprintf("between %v and %v", j.low, j.high)
 	}
-	return fmt.Sprintf("between %v and %v", j.low, j.high)
+	percentage := fmt.Sprintf("%.15g%%", 100*j.high)
+	if f, err := parseFraction(percentage); err == nil && f == j.high {
+		return "±" + percentage
+	}
+	return fmt.Sprintf("±%v", j.high)
+}
+
+// parseJitter reads what String writes, "±" or not.
+func parseJitter(text string) (Jitter, error) {
+	switch text {
+	case "none":
+		return Jitter{}, nil
+	case "full":
+		return Full(), nil
+	}
+	if ends, ok := strings.CutPrefix(text, "between "); ok {
+		first, second, _ := strings.Cut(ends, " and ")
+		low, err := strconv.ParseFloat(first, 64)
+		high, err2 := strconv.ParseFloat(second, 64)
+		if err == nil && err2 == nil {
+			return Between(low, high), nil
+		}
+	} else if f, err := parseFraction(strings.TrimPrefix(text, "±")); err == nil {
+		return Fraction(f), nil
+	}
+	return Jitter{}, fmt.Errorf("invalid jitter %q", text)
+}
+
+// parseFraction reads a fraction or a percentage. A percentage is divided as a
+// decimal: in floating point, 0.7/100 is not 0.007.
+func parseFraction(text string) (float64, error) {
+	number, percentage := strings.CutSuffix(text, "%")
+	f, err := strconv.ParseFloat(number, 64)
+	if err == nil && percentage {
+		f, err = strconv.ParseFloat(strconv.FormatFloat(f, 'f', -1, 64)+"e-2", 64)
+	}
+	return f, err
 }
 
 // An interval is the range of a delay: width whole nanoseconds from low on, or

@@ -1,14 +1,95 @@
 package backoff
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
+
+// Parse reads a policy from one line of text, as the policies of this package
+// print:
+//
+//	exponential 15s ×2, max 12h, free 3, jitter ±20%
+//	linear 1 second +500 milliseconds, max 1 minute
+//	constant 5s, jitter full
+//	stepped 15s 1m 5m 2h, jitter between 0.8 and 1
+//
+// The schedule comes first, then what [Options] there are, in any order: max, free
+// and jitter, which is none if left out. Commas separate them, and more spaces than
+// one do not matter. Durations are what [ParseDuration] reads; those of stepped
+// have no spaces in them. An x may stand for ×, ± may be left out, and a jitter
+// may be a fraction, such as 0.2.
+//
+// A policy of Exponential, Linear, Constant or Stepped without a Source reads back
+// as the same policy, to the last bit. The error quotes the text and says what is
+// wrong with it, be it the words or, as the constructors do, the numbers.
+func Parse(text string) (Policy, error) {
+	p, err := parse(text)
+	if err != nil {
+		reason := strings.TrimPrefix(err.Error(), "backoff: ")
+		return nil, fmt.Errorf("backoff: %s in policy %q", reason, text)
+	}
+	return p, nil
+}
+
+func parse(text string) (Policy, error) {
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		parts[i] = strings.Join(strings.Fields(part), " ")
+	}
+	kind, words, _ := strings.Cut(parts[0], " ")
+	opts, err := parseOptions(parts[1:])
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "exponential":
+		return parseExponential(words, opts)
+	case "linear":
+		return parseLinear(words, opts)
+	case "constant":
+		return parseConstant(words, opts)
+	case "stepped":
+		return parseStepped(words, opts)
+	}
+	return nil, fmt.Errorf("unknown schedule %q (want exponential, linear, constant or stepped)", kind)
+}
+
+// A Config is a [Policy] for configuration structs and flags. It is an
+// encoding.TextMarshaler and encoding.TextUnmarshaler, so that encoding/json,
+// flag.TextVar and all decoders that know these read it with [Parse], and write it
+// as its Policy prints. The zero value has no Policy, and its Delay panics: set
+// the default before decoding. A Config is safe to use, but not to decode into,
+// from multiple goroutines.
+type Config struct{ Policy }
+
+// MarshalText returns the text of c's Policy, or none if that is nil. It returns an
+// error if the Policy is no encoding.TextMarshaler, as those of this package are.
+func (c Config) MarshalText() ([]byte, error) {
+	if c.Policy == nil {
+		return []byte{}, nil
+	}
+	if m, ok := c.Policy.(encoding.TextMarshaler); ok {
+		return m.MarshalText()
+	}
+	return nil, fmt.Errorf("backoff: no text for a policy of type %T", c.Policy)
+}
+
+// UnmarshalText sets c's Policy to what [Parse] makes of text. If that is an error,
+// as for empty text, it is returned, and c stays as it was.
+func (c *Config) UnmarshalText(text []byte) error {
+	p, err := Parse(string(text))
+	if err == nil {
+		c.Policy = p
+	}
+	return err
+}
 
 // Exponential returns a policy whose delays start at base and grow by factor:
 // base·factorⁿ⁻¹ after the n-th counted failure, worked out in 128 bits and
@@ -38,6 +119,24 @@ type exponential struct {
 
 func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.base) }
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
+
+func parseExponential(words string, opts Options) (Policy, error) {
+	end := max(strings.LastIndex(words, " "), 0)
+	last := strings.Replace(strings.TrimSpace(words[end:]), "x", "×", 1)
+	number, ok := strings.CutPrefix(last, "×")
+	if !ok {
+		return nil, errors.New("missing factor")
+	}
+	factor, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return nil, fmt.Errorf("invalid factor %q", number)
+	}
+	base, err := ParseDuration(words[:end])
+	if err != nil {
+		return nil, err
+	}
+	return Exponential(base, factor, opts)
+}
 
 // power returns xⁿ, or something of at least 2⁶³ if that is as much, for x ≥ 1.
 // It goes through the bits of n after the first: square, and multiply where the
@@ -92,6 +191,22 @@ func (c linear) at(i int) time.Duration {
 
 func (c linear) String() string { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
 
+func parseLinear(words string, opts Options) (Policy, error) {
+	first, growth, ok := strings.Cut(words, " +")
+	if !ok {
+		return nil, errors.New("missing step")
+	}
+	base, err := ParseDuration(first)
+	if err != nil {
+		return nil, err
+	}
+	step, err := ParseDuration(growth)
+	if err != nil {
+		return nil, err
+	}
+	return Linear(base, step, opts)
+}
+
 // rise returns how many delays c, which never falls, takes to reach its highest
 // under the ceiling, or more than a table holds.
 func rise(c curve, ceiling time.Duration) int {
@@ -119,6 +234,14 @@ type constant time.Duration
 func (c constant) at(int) time.Duration { return time.Duration(c) }
 func (c constant) String() string       { return fmt.Sprintf("constant %v", time.Duration(c)) }
 
+func parseConstant(words string, opts Options) (Policy, error) {
+	delay, err := ParseDuration(words)
+	if err != nil {
+		return nil, err
+	}
+	return Constant(delay, opts)
+}
+
 // Stepped returns a policy that reads its delays from a list: delays[n-1] after
 // the n-th counted failure, and the last of them past the end. The list is
 // copied. Delays above opts.Max are cut to it.
@@ -144,6 +267,18 @@ func (c stepped) at(i int) time.Duration { return c[min(i, len(c)-1)] }
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
 	return "stepped " + strings.Trim(list, "[]")
+}
+
+func parseStepped(words string, opts Options) (Policy, error) {
+	var delays []time.Duration
+	for _, word := range strings.Fields(words) {
+		d, err := ParseDuration(word)
+		if err != nil {
+			return nil, err
+		}
+		delays = append(delays, d)
+	}
+	return Stepped(delays, opts)
 }
 
 // Custom returns a policy whose delay after the n-th counted failure, counting
