@@ -53,6 +53,7 @@ var parseTests = []struct{ text, want string }{
 	{"  exponential   1  second   x1.5  ,max   1 hour  30 minutes  ,  free  3 ", "exponential 1s ×1.5, max 1h30m0s, free 3"},
 	{"exponential 1 hour 30 minutes ×1e3", "exponential 1h30m0s ×1000"},
 	{"linear 0 +1.5 days", "linear 0s +36h0m0s"},
+	{"linear 1s +0", "linear 1s +0s"},
 	{"linear +1s ++1s", "linear 1s +1s"},
 	{"stepped 0", "stepped 0s"},
 	{"constant 1s, jitter ±0.7%, free 2, max 1s", "constant 1s, max 1s, free 2, jitter ±0.7%"},
@@ -104,11 +105,13 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"exponential 15s ×2, max 1s", "base 15s above Max 1s"},
 	{"exponential 15h ×2, max 12h", "base 15h0m0s above Max 12h0m0s"},
 	{"exponential -15s ×2", "negative base -15s"},
+	{"exponential 0s ×2", "base not above 0: 0s"},
 	{"linear 1s", "missing step"},
 	{"linear 1s 1s", "missing step"},
 	{"linear 1 +1s", `missing unit in duration "1"`},
 	{"linear 1s +1", `missing unit in duration "1"`},
 	{"linear 1s +-1s", "negative step -1s"},
+	{"linear 0 +0", "base and step both 0s"},
 	{"constant", `missing number in duration ""`},
 	{"constant 5", `missing unit in duration "5"`},
 	{"constant 5s ×2", `missing number in duration "5s ×2"`},
@@ -338,14 +341,6 @@ var delayTests = []struct {
 		want:   map[int]time.Duration{1: 1, 2: 1 << 62, 3: largest, 4: largest}, // 2¹²⁴ at 3
 	},
 	{
-		policy: backoff.Must(backoff.Exponential(0, 2, backoff.Options{})),
-		want:   map[int]time.Duration{1: 0, 1026: 0, math.MaxInt: 0},
-	},
-	{
-		policy: backoff.Must(backoff.Exponential(0, math.MaxFloat64, backoff.Options{})),
-		want:   map[int]time.Duration{1: 0, 2: 0, 1026: 0},
-	},
-	{
 		policy: backoff.Must(backoff.Exponential(1, math.MaxFloat64, backoff.Options{})),
 		want:   map[int]time.Duration{1: 1, 2: largest, 3: largest, math.MaxInt: largest},
 	},
@@ -506,7 +501,7 @@ func nearest(x *big.Float) time.Duration {
 func TestExponentialAgainstBig(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50_000 {
-		base := time.Duration(rng.Int64() >> rng.IntN(63))
+		base := time.Duration(max(rng.Int64()>>rng.IntN(63), 1))
 		factor := 1 + rng.ExpFloat64()*math.Pow(10, -rng.Float64()*16)
 		// Most attempts are of those before the end, ln(2⁶³/base)/ln(factor).
 		end := math.Log(0x1p63/float64(base+1)) / math.Log(factor)
@@ -549,7 +544,7 @@ func FuzzExponential(f *testing.F) {
 func TestLinearAgainstBig(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50_000 {
-		base, step := rng.Int64()>>rng.IntN(63), rng.Int64()>>rng.IntN(63)
+		base, step := rng.Int64()>>rng.IntN(63), max(rng.Int64()>>rng.IntN(63), 1)
 		attempt := 1 + rng.Int()>>1>>rng.IntN(62)
 		want := big.NewInt(int64(attempt - 1))
 		want.Mul(want, big.NewInt(step))
@@ -608,6 +603,7 @@ func TestErrors(t *testing.T) {
 	type row struct{ got, want string }
 	tests := []row{
 		{fault(backoff.Exponential(-1, 2, none)), "backoff: negative base -1ns"},
+		{fault(backoff.Exponential(0, 2, none)), "backoff: base not above 0: 0s"},
 		{fault(backoff.Exponential(second+1, 2, limited)), "backoff: base 1.000000001s above Max 1s"},
 		{fault(backoff.Exponential(second, math.Nextafter(1, 0), none)), "backoff: factor below 1: 0.9999999999999999"},
 		{fault(backoff.Exponential(second, -2, none)), "backoff: factor below 1: -2"},
@@ -615,6 +611,7 @@ func TestErrors(t *testing.T) {
 		{fault(backoff.Exponential(second, inf, none)), "backoff: factor not finite: +Inf"},
 		{fault(backoff.Exponential(second, -inf, none)), "backoff: factor not finite: -Inf"},
 		{fault(backoff.Linear(-1, second, none)), "backoff: negative base -1ns"},
+		{fault(backoff.Linear(0, 0, none)), "backoff: base and step both 0s"},
 		{fault(backoff.Linear(second, -1, none)), "backoff: negative step -1ns"},
 		{fault(backoff.Linear(second+1, second, limited)), "backoff: base 1.000000001s above Max 1s"},
 		{fault(backoff.Constant(-1, none)), "backoff: negative delay -1ns"},
@@ -737,8 +734,8 @@ func TestString(t *testing.T) {
 			want: "exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%",
 		},
 		{
-			policy: backoff.Must(backoff.Exponential(0, 1.5, backoff.Options{Jitter: backoff.Fraction(0)})),
-			want:   "exponential 0s ×1.5, jitter ±0%",
+			policy: backoff.Must(backoff.Exponential(1, 1.5, backoff.Options{Jitter: backoff.Fraction(0)})),
+			want:   "exponential 1ns ×1.5, jitter ±0%",
 		},
 		{
 			policy: backoff.Must(backoff.Linear(time.Second, 500*ms, backoff.Options{Jitter: backoff.Full()})),
@@ -1170,7 +1167,7 @@ func TestOneDrawForEachJitteredDelay(t *testing.T) {
 		{time.Second, backoff.Full()},
 	} {
 		draws := 0
-		p := backoff.Must(backoff.Linear(test.delay, 0, backoff.Options{Free: 2, Jitter: test.jitter, Source: ends(&draws)}))
+		p := backoff.Must(backoff.Constant(test.delay, backoff.Options{Free: 2, Jitter: test.jitter, Source: ends(&draws)}))
 		for i, attempt := range []int{3, 4, 100, math.MaxInt} {
 			p.Delay(attempt)
 			p.Delay(2) // free

@@ -96,8 +96,9 @@ func (c *Config) UnmarshalText(text []byte) error {
 // rounded to the nearest nanosecond. Before jitter they never fall as the attempt
 // grows.
 //
-// It returns an error if base is negative, if factor is not finite or below 1,
-// if opts.Max is above 0 and below base, or if opts are invalid.
+// It returns an error if base is not above 0, which would never wait, if factor is
+// not finite or below 1, if opts.Max is above 0 and below base, or if opts are
+// invalid.
 func Exponential(base time.Duration, factor float64, opts Options) (Policy, error) {
 	if !finite(factor) {
 		return nil, fmt.Errorf("backoff: factor not finite: %v", factor)
@@ -107,6 +108,9 @@ func Exponential(base time.Duration, factor float64, opts Options) (Policy, erro
 	}
 	if err := opts.validateFirst("base", base); err != nil {
 		return nil, err
+	}
+	if base == 0 {
+		return nil, fmt.Errorf("backoff: base not above 0: %v", base)
 	}
 	c := exponential{base, factor}
 	return newSchedule(c, rise(c, opts.ceiling()), opts)
@@ -166,14 +170,17 @@ func power(x float64, n int) wide {
 // base + step·(n−1) after the n-th counted failure, exactly. Before jitter they
 // never fall as the attempt grows.
 //
-// It returns an error if base or step is negative, if opts.Max is above 0 and
-// below base, or if opts are invalid.
+// It returns an error if base or step is negative, if both are 0, which would never
+// wait, if opts.Max is above 0 and below base, or if opts are invalid.
 func Linear(base, step time.Duration, opts Options) (Policy, error) {
 	if step < 0 {
 		return nil, fmt.Errorf("backoff: negative step %v", step)
 	}
 	if err := opts.validateFirst("base", base); err != nil {
 		return nil, err
+	}
+	if base == 0 && step == 0 {
+		return nil, fmt.Errorf("backoff: base and step both %v", base)
 	}
 	c := linear{base, step}
 	return newSchedule(c, rise(c, opts.ceiling()), opts)
