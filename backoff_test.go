@@ -1459,8 +1459,11 @@ var durationTests = []struct {
 	{"3 us", 3e3}, {"3 µs", 3e3}, {"3 μs", 3e3},
 	{"1 millisecond", 1e6}, {"2 milliseconds", 2e6}, {"3 ms", 3e6},
 	{"1 second", 1e9}, {"3 s", 3e9},
+	{"1 sec", 1e9}, {"2 secs", 2e9},
 	{"1 minute", 60e9}, {"2 minutes", 120e9}, {"3 m", 180e9},
+	{"1 min", 60e9}, {"2 mins", 120e9},
 	{"1 hour", 3600e9}, {"2 hours", 7200e9}, {"3 h", 10800e9},
+	{"1 hr", 3600e9}, {"2 hrs", 7200e9}, {"1hr 30min 5sec", 5405e9},
 	{"1 day", 86400e9}, {"2 days", 172800e9}, {"3 d", 259200e9},
 	{"1 week", 604800e9}, {"2 weeks", 1209600e9}, {"3 w", 1814400e9},
 	{"1 weeks 1 days", 8 * 86400e9},
@@ -1481,28 +1484,30 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
+const wantUnits = "(want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week)"
+
 // durationErrorTests holds what is wrong with a text.
 var durationErrorTests = []struct{ text, fault string }{
-	{"3 months", `unknown unit "months"`},
-	{"5 meters", `unknown unit "meters"`},
-	{"5 min", `unknown unit "min"`},
-	{"5M", `unknown unit "M"`},
-	{"5 Seconds", `unknown unit "Seconds"`},
-	{"1 Day", `unknown unit "Day"`},
-	{"1W", `unknown unit "W"`},
-	{"1D", `unknown unit "D"`},
-	{"1H", `unknown unit "H"`},
-	{"1S", `unknown unit "S"`},
-	{"2 mins", `unknown unit "mins"`},
-	{"2 secs", `unknown unit "secs"`},
-	{"2 hr", `unknown unit "hr"`},
-	{"2 nsec", `unknown unit "nsec"`},
-	{" 5 min ", `unknown unit "min"`},
-	{"1y", `unknown unit "y"`},
-	{"1 hour, 30 minutes", `unknown unit "hour,"`},
-	{"1h\t30m", `unknown unit "h\t"`},
-	{"1h-30m", `unknown unit "h-"`},
-	{"1e3s", `unknown unit "e"`},
+	{"3 months", `unknown unit "months" ` + wantUnits},
+	{"5 meters", `unknown unit "meters" ` + wantUnits},
+	{"5 Min", `unknown unit "Min" ` + wantUnits},
+	{"5M", `unknown unit "M" ` + wantUnits},
+	{"5 Seconds", `unknown unit "Seconds" ` + wantUnits},
+	{"1 Day", `unknown unit "Day" ` + wantUnits},
+	{"1W", `unknown unit "W" ` + wantUnits},
+	{"1D", `unknown unit "D" ` + wantUnits},
+	{"1H", `unknown unit "H" ` + wantUnits},
+	{"1S", `unknown unit "S" ` + wantUnits},
+	{"2 nsec", `unknown unit "nsec" ` + wantUnits},
+	{"2 msec", `unknown unit "msec" ` + wantUnits},
+	{"2 wk", `unknown unit "wk" ` + wantUnits},
+	{"2 mo", `unknown unit "mo" ` + wantUnits},
+	{" 5 mn ", `unknown unit "mn" ` + wantUnits},
+	{"1y", `unknown unit "y" ` + wantUnits},
+	{"1 hour, 30 minutes", `unknown unit "hour," ` + wantUnits},
+	{"1h\t30m", `unknown unit "h\t" ` + wantUnits},
+	{"1h-30m", `unknown unit "h-" ` + wantUnits},
+	{"1e3s", `unknown unit "e" ` + wantUnits},
 	{"600", "missing unit"},
 	{" 600 ", "missing unit"},
 	{"00", "missing unit"},
@@ -1522,8 +1527,8 @@ var durationErrorTests = []struct{ text, fault string }{
 	{"1h \t30m", "missing number"},
 	{"1 hour and 30 minutes", "missing number"},
 	{"\xff", "missing number"}, // not UTF-8
-	{"1\xff", `unknown unit "\xff"`},
-	{"1 h\xc2", `unknown unit "h\xc2"`},
+	{"1\xff", `unknown unit "\xff" ` + wantUnits},
+	{"1 h\xc2", `unknown unit "h\xc2" ` + wantUnits},
 	{"٥s", "missing number"},
 	{"106752 days", "overflow"},
 	{"15251w", "overflow"},
@@ -1607,7 +1612,7 @@ func TestDurationInJSON(t *testing.T) {
 	if want := `{"Base":"15s","Max":"336h0m0s"}`; string(got) != want || err != nil {
 		t.Errorf("Marshal = %s, %v, want %s", got, err, want)
 	}
-	for _, text := range []string{`{"Base": "5 min"}`, `{"Base": 15}`, `{"Base": 1.5}`} {
+	for _, text := range []string{`{"Base": "5 months"}`, `{"Base": 15}`, `{"Base": 1.5}`} {
 		if err := json.Unmarshal([]byte(text), &config); err == nil {
 			t.Errorf("Unmarshal(%s) = nil, want an error", text)
 		}

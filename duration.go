@@ -18,13 +18,15 @@ import (
 // need be, then one or more decimal numbers, each with a unit, or a bare 0.
 // Beyond that,
 //   - a unit may be d for days of 24 hours or w for weeks of 7 days;
-//   - a unit may be a word, from nanosecond to week, singular or plural;
+//   - a unit may be a word, from nanosecond to week, or sec, min or hr, singular or
+//     plural;
 //   - a space may precede a unit, any number of spaces separate terms, and white
 //     space surround the whole.
 //
 // There are no months or years, whose length varies, no other abbreviations and
 // no capitals. The error quotes the text and says what is wrong with it: a
-// missing number or unit, an unknown unit, or more than a Duration can hold.
+// missing number or unit, an unknown unit, or more than a Duration can hold, even
+// where the sum of time.ParseDuration wraps.
 func ParseDuration(text string) (time.Duration, error) {
 	rest, sign := strings.TrimSpace(text), ""
 	if rest != "" && strings.Contains("+-", rest[:1]) {
@@ -62,7 +64,7 @@ func cutTerm(s, sign string) (term time.Duration, rest string, err error) {
 	}
 	unit, times := unitOf(name)
 	if times == 0 {
-		return 0, "", fmt.Errorf("unknown unit %q", name)
+		return 0, "", fmt.Errorf("unknown unit %q (%s)", name, units)
 	}
 	term, err = time.ParseDuration(sign + multiply(number, times) + unit)
 	if err != nil {
@@ -94,6 +96,8 @@ func cutUnit(s string) (name, rest string) {
 	return s, ""
 }
 
+const units = "want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week"
+
 // unitOf returns a unit as a multiple of one that time.ParseDuration knows; times
 // is 0 if there is no such unit.
 func unitOf(name string) (unit string, times int) {
@@ -104,11 +108,11 @@ func unitOf(name string) (unit string, times int) {
 		return "us", 1
 	case "ms", "millisecond", "milliseconds":
 		return "ms", 1
-	case "s", "second", "seconds":
+	case "s", "sec", "secs", "second", "seconds":
 		return "s", 1
-	case "m", "minute", "minutes":
+	case "m", "min", "mins", "minute", "minutes":
 		return "m", 1
-	case "h", "hour", "hours":
+	case "h", "hr", "hrs", "hour", "hours":
 		return "h", 1
 	case "d", "day", "days":
 		return "h", 24

@@ -326,7 +326,7 @@ func ExampleParseDuration() {
 	// 1h30m0s
 	// 36h0m0s
 	// 336h0m0s
-	// backoff: unknown unit "months" in duration "3 months"
+	// backoff: unknown unit "months" (want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week) in duration "3 months"
 	// backoff: missing unit in duration "600"
 }
 
@@ -413,7 +413,7 @@ func ExampleDuration() {
 	}
 	// Output:
 	// exponential 15s ×2, max 12h0m0s
-	// backoff: unknown unit "parsecs" in duration "15 parsecs"
+	// backoff: unknown unit "parsecs" (want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week) in duration "15 parsecs"
 	// json: cannot unmarshal number into Go struct field .Base of type backoff.Duration
 	// backoff: base 15h0m0s above Max 12h0m0s
 	// json: unknown field "maxx"
