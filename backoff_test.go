@@ -1656,10 +1656,13 @@ var retryAfterTests = []struct {
 	{"9223372036.9", largest, true},
 	{"9223372037", largest, true},
 	{"99999999999999999999", largest, true},
+	{" 10", 10 * time.Second, true},
+	{"\t 10 \t", 10 * time.Second, true},
 
 	{"Wed, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
 	{"Wednesday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
 	{"Wed Oct 21 07:28:00 2026", 9500 * ms, true},
+	{"\tWed, 21 Oct 2026 07:28:00 GMT ", 9500 * ms, true},
 	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
@@ -1687,8 +1690,9 @@ var retryAfterTests = []struct {
 	{"1_000", 0, false},
 	{"10, 20", 0, false},
 	{"10s", 0, false},
-	{" 10", 0, false},
-	{"10 ", 0, false},
+	{"1 0", 0, false},
+	{"10\n", 0, false},
+	{"\u00a010", 0, false},
 	{"1.", 0, false},
 	{".5", 0, false},
 	{".", 0, false},
@@ -1717,7 +1721,7 @@ var retryAfterTests = []struct {
 	{"Wed, 21 Oct 2026 07:59:60 GMT", 0, false},
 	{"Wed, 31 Nov 2026 07:28:00 GMT", 0, false},
 	{"Wed, 21 Oct 2026 07:28:00 GMT, 10", 0, false},
-	{"Wed, 21 Oct 2026 07:28:00 GMT ", 0, false},
+	{"Wed, 21 Oct 2026 07:28:00 GMT\r", 0, false},
 	{"Wed Oct 21 07:28:00 2026 GMT", 0, false},
 	{"Wen Oct 21 07:28:00 2026", 0, false},
 	{"Wednesday Oct 21 07:28:00 2026", 0, false},
@@ -1780,6 +1784,7 @@ func FuzzRetryAfter(f *testing.F) {
 		`|^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` + month + ` ([0-9]{2}| [0-9]) ` + clock + ` [0-9]{4}$`)
 	f.Fuzz(func(t *testing.T, value string, unix int64) {
 		got, ok := backoff.RetryAfter(value, time.Unix(unix, 0))
+		value = strings.Trim(value, " \t")
 		if got < 0 || !ok && got != 0 {
 			t.Errorf("RetryAfter(%q, %d) = %v, %v", value, unix, got, ok)
 		}

@@ -158,15 +158,19 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // RetryAfter reads the value of an HTTP Retry-After field ([RFC 9110], section
-// 10.2.3) and returns how long to wait from now on: never less than 0, and no
-// more than the largest Duration. The value is a decimal number of seconds,
-// where a fraction is accepted too, as some servers send one, or any of the three
-// forms of HTTP-date (section 5.6.7), whose day of the week is not compared with
-// the date. For a date gone by the result is 0, true; for an empty value or any
-// other form it is 0, false.
+// 10.2.3) and returns how long to wait from now on: never less than 0, and no more
+// than the largest Duration, so cut it with min before adding to it. For an empty
+// value, or one of another form than these, it returns 0, false.
+//
+// The value is a decimal number of seconds, where a fraction is accepted too, as
+// some servers send one, or any of the three forms of HTTP-date (section 5.6.7).
+// Two of these end in GMT, which is the only zone. The day of the week is not
+// compared with the date, and a date gone by is 0, true. Spaces and tabs around the
+// value are no part of it (section 5.5).
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {
+	value = strings.Trim(value, " \t")
 	if whole, frac, point := strings.Cut(value, "."); isDigits(whole) && (isDigits(frac) || !point) {
 		d, err := time.ParseDuration(value + "s")
 		if err != nil { // more seconds than a Duration holds
