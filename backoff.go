@@ -229,13 +229,15 @@ func parseOptions(texts []string) (Options, error) {
 	return opts, nil
 }
 
-// Sleep waits for d and returns nil, without waiting if d ≤ 0.
+// Sleep waits for d and returns nil, without waiting if d ≤ 0. A loop must end on
+// its error: one that goes on would try again without a pause.
 //
 // If ctx is done before the call or by the end of the wait, Sleep returns an
 // error that matches both ctx.Err() and [context.Cause] of ctx under
 // [errors.Is], whatever d is. If ctx's deadline is not after the end of the
-// wait, Sleep returns an error that matches [context.DeadlineExceeded] at once,
-// even if ctx is not done yet. A nil ctx is an error too.
+// wait, Sleep returns an error that matches [context.DeadlineExceeded] at once.
+// Return that error rather than ctx.Err(), which may still be nil; a cause set
+// with the deadline is not known yet. A nil ctx is an error too.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")
@@ -243,8 +245,9 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if err := done(ctx); err != nil {
 		return err
 	}
-	if deadline, ok := ctx.Deadline(); ok && !deadline.After(time.Now().Add(max(d, 0))) {
-		return fmt.Errorf("backoff: no time left to wait %v: %w", d, context.DeadlineExceeded)
+	d = max(d, 0)
+	if deadline, ok := ctx.Deadline(); ok && !deadline.After(time.Now().Add(d)) {
+		return fmt.Errorf("backoff: wait of %v would pass the deadline: %w", d, context.DeadlineExceeded)
 	}
 	select {
 	case <-time.After(d): // since Go 1.23, collected even if it has not fired

@@ -992,8 +992,9 @@ func TestSleepPastDeadline(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("Sleep(deadline in %v, %v) = %v, want %v", test.deadline, test.d, err, context.DeadlineExceeded)
+			want := fmt.Sprintf("backoff: wait of %v would pass the deadline: context deadline exceeded", test.d)
+			if !errors.Is(err, context.DeadlineExceeded) || err.Error() != want {
+				t.Errorf("Sleep(deadline in %v, %v) = %v, want %s", test.deadline, test.d, err, want)
 			}
 			if got := time.Since(start); got != 0 {
 				t.Errorf("Sleep(deadline in %v, %v) took %v, want 0s", test.deadline, test.d, got)
@@ -1009,8 +1010,9 @@ func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second
 
 func TestSleepWithDeadlineGoneBy(t *testing.T) {
 	for _, d := range []time.Duration{-time.Hour, 0, 1} {
-		if err := backoff.Sleep(overdue{t.Context()}, d); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Sleep(overdue, %v) = %v, want %v", d, err, context.DeadlineExceeded)
+		err := backoff.Sleep(overdue{t.Context()}, d)
+		if !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "-") {
+			t.Errorf("Sleep(overdue, %v) = %v, want %v, and no negative wait", d, err, context.DeadlineExceeded)
 		}
 	}
 }

@@ -309,7 +309,7 @@ func ExampleSleep() {
 	fmt.Println(backoff.Sleep(ctx, time.Hour)) // past the deadline, so at once
 	// Output:
 	// <nil>
-	// backoff: no time left to wait 1h0m0s: context deadline exceeded
+	// backoff: wait of 1h0m0s would pass the deadline: context deadline exceeded
 }
 
 func ExampleParseDuration() {
