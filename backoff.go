@@ -1,16 +1,16 @@
 // Package backoff computes how long to wait before a retry. A [Policy], made by
-// [Exponential], [Linear], [Constant], [Stepped] or [Custom], answers one
-// question: after this many failures, how long until the next try? [Options] add
-// free failures, a ceiling and jitter. What counts as a failure, and when to give
-// up, is left to the caller's loop:
+// [Exponential], [Linear], [Constant], [Stepped] or [Custom], or read by [Parse],
+// answers one question: after this many failures, how long until the next try?
+// [Options] add free failures, a ceiling and jitter. What counts as a failure, and
+// when to give up, is left to the caller's loop:
 //
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
 //		if err == nil || attempt == 5 {
 //			return err
 //		}
-//		if err := backoff.Sleep(ctx, policy.Delay(attempt)); err != nil {
-//			return err
+//		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
+//			return errors.Join(err, stop)
 //		}
 //	}
 package backoff
@@ -38,9 +38,11 @@ import (
 // A Policy of your own that wraps one of these must define both methods: the At
 // of an embedded Policy calls its own Delay, not yours.
 type Policy interface {
-	// Delay returns how long to wait after attempt failures, counting from 1.
-	// It is never negative, and is 0 if attempt is below 1 or not above
-	// Options.Free. Each call draws its own jitter.
+	// Delay returns how long to wait after attempt failures, counting from 1:
+	// for a count from 0, call Delay(n+1). It is never negative, and is 0 if
+	// attempt is below 1 or not above Options.Free. Without a Max it may be the
+	// largest Duration: cut it with min before adding to it. Each call draws its
+	// own jitter.
 	Delay(attempt int) time.Duration
 
 	// At returns now.Add(Delay(attempt)): the time of the next try, for
@@ -57,10 +59,14 @@ type Options struct {
 	// wait at the ceiling still spread out. With Fraction(0.2) a delay can
 	// exceed Max by 20 %; with Full and Between(x, 1) none ever does.
 	// Zero means no ceiling but the largest Duration, about 292 years.
+	//
+	// A Max below the first delay is an error. Where that delay comes from
+	// elsewhere, such as a server, pass the constructor min(base, max).
 	Max time.Duration
 
 	// Free is how many failures have no wait. Those after them are the counted
-	// failures: attempt Free+1 gets the schedule's first delay.
+	// failures: attempt Free+1 gets the schedule's first delay. To lock an
+	// account at the N-th failure, set Free to N−1.
 	Free int
 
 	// Jitter spreads the delays at random. Zero means exact delays.

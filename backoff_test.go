@@ -2,7 +2,6 @@ package backoff_test
 
 import (
 	"bytes"
-	"container/heap"
 	"context"
 	"encoding"
 	"encoding/json"
@@ -15,6 +14,8 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
 	"regexp"
@@ -1799,144 +1800,225 @@ func FuzzRetryAfter(f *testing.F) {
 	})
 }
 
-// An event of the contest below happens at a virtual time.
-type event struct {
-	at  time.Duration
-	run func(now time.Duration)
-}
-
-// events is a heap of those to come.
-type events []event
-
-func (e events) Len() int           { return len(e) }
-func (e events) Less(i, j int) bool { return e[i].at < e[j].at }
-func (e events) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)        { *e = append(*e, x.(event)) }
-func (e *events) Pop() any {
-	last := len(*e) - 1
-	x := (*e)[last]
-	*e = (*e)[:last]
-	return x
-}
-
 // contest is the model of the AWS Architecture Blog, "Exponential Backoff And
-// Jitter" (2015): each client reads a row and writes it if its version is still
-// the same, or backs off and starts again. Every message takes 10 ms ± 2 ms,
-// normally distributed. It returns how many writes that took in all, and when
-// the last client heard of its success.
-func contest(clients int, jitter backoff.Jitter, seed uint64) (calls int, end time.Duration) {
+// Jitter" (2015), on a clock of its own. Clients compete to change the same row.
+// Each asks for the row's version, gets it, sends its change and gets an answer.
+// The change counts only if the version is still the same; otherwise the client
+// waits as its policy says and asks again. A message takes 10 ms ± 2 ms, normally
+// distributed. contest returns the times of all writes, counted or not, and of the
+// last answer.
+func contest(clients int, jitter backoff.Jitter, seed uint64) (writes []time.Duration, end time.Duration) {
 	policy := backoff.Must(backoff.Exponential(10*ms, 2, backoff.Options{
 		Max: 2 * time.Second, Jitter: jitter, Source: rand.NewPCG(seed, 1),
 	}))
 	net := rand.New(rand.NewPCG(seed, 2))
-	var pending events
-	send := func(now time.Duration, arrive func(now time.Duration)) {
-		delay := math.Abs(10 + 2*net.NormFloat64())
-		heap.Push(&pending, event{now + time.Duration(delay*float64(ms)), arrive})
+	message := func() time.Duration {
+		return time.Duration(math.Abs(10+float64(2*net.NormFloat64())) * float64(ms))
 	}
-
+	const (
+		asked = iota // messages, in the order in which they arrive
+		got
+		sent
+		answered
+	)
+	type client struct {
+		at       time.Duration // when its next message arrives
+		message  int           // which one that is
+		version  int           // what it got
+		won      bool
+		failures int
+	}
+	all := make([]client, clients)
+	for i := range all {
+		all[i].at = message()
+	}
 	version := 0
-	for range clients {
-		conflicts := 0
-		var try func(now time.Duration)
-		write := func(now time.Duration, read int) {
-			calls++
-			if read == version {
-				version++
-				send(now, func(now time.Duration) { end = max(end, now) })
-				return
+	for left := clients; left > 0; {
+		c := &all[0] // the client whose message arrives next
+		for i := range all {
+			if all[i].at < c.at {
+				c = &all[i]
 			}
-			send(now, func(now time.Duration) {
-				conflicts++
-				try(now + policy.Delay(conflicts))
-			})
 		}
-		try = func(now time.Duration) {
-			send(now, func(now time.Duration) {
-				read := version
-				send(now, func(now time.Duration) {
-					send(now, func(now time.Duration) { write(now, read) })
-				})
-			})
+		switch c.message {
+		case asked:
+			c.version = version
+		case sent:
+			writes = append(writes, c.at)
+			if c.won = c.version == version; c.won {
+				version++
+			}
+		case answered:
+			if c.won {
+				left, end, c.at = left-1, c.at, largest
+				continue
+			}
+			c.failures++
+			c.at += policy.Delay(c.failures)
 		}
-		try(0)
+		c.at += message()
+		c.message = (c.message + 1) % 4
 	}
-	for len(pending) > 0 {
-		next := heap.Pop(&pending).(event)
-		next.run(next.at)
-	}
-	return calls, end
+	return writes, end
 }
 
 // contests returns the means of a hundred contests.
-func contests(clients int, jitter backoff.Jitter) (calls, seconds float64) {
+func contests(clients int, jitter backoff.Jitter) (writes, seconds float64) {
 	const runs = 100
 	for seed := range uint64(runs) {
-		n, end := contest(clients, jitter, seed)
-		calls += float64(n) / runs
+		times, end := contest(clients, jitter, seed)
+		writes += float64(len(times)) / runs
 		seconds += end.Seconds() / runs
 	}
-	return calls, seconds
+	return writes, seconds
 }
 
-// The figures wanted are those of the simulator published with the article.
-func TestContestAsPublished(t *testing.T) {
+// picture draws the writes of the first ten seconds, a character for each fifth of
+// one: none, or a block that is full at a hundred writes.
+func picture(writes []time.Duration) string {
+	var counts [50]int
+	for _, at := range writes {
+		if i := int(at / (200 * ms)); i < len(counts) {
+			counts[i]++
+		}
+	}
+	blocks := []rune(" ▁▂▃▄▅▆▇█")
+	var b strings.Builder
+	for _, n := range counts {
+		b.WriteRune(blocks[min((8*n+99)/100, 8)])
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// README.md shows these figures and these pictures. The published figures are of
+// the simulator that belongs to the article.
+func TestContest(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
-		name           string
-		jitter         backoff.Jitter
-		calls, seconds float64
+		name, code string
+		jitter     backoff.Jitter
+		published  []float64 // writes and seconds
 	}{
-		{"none", backoff.Jitter{}, 1864, 63.9},
-		{"equal", backoff.Between(0.5, 1), 811, 6.6},
-		{"full", backoff.Full(), 795, 4.8},
+		{"none", "none", backoff.Jitter{}, []float64{1864, 63.9}},
+		{"Fraction", "`Fraction(0.2)`", backoff.Fraction(0.2), nil},
+		{"Between", "`Between(0.5, 1)`", backoff.Between(0.5, 1), []float64{811, 6.6}},
+		{"Full", "`Full()`", backoff.Full(), []float64{795, 4.8}},
 	} {
-		calls, seconds := contests(100, test.jitter)
-		if math.Abs(calls/test.calls-1) > 0.10 || math.Abs(seconds/test.seconds-1) > 0.15 {
-			t.Errorf("%s: %.0f calls in %.1f s, published: %.0f in %.1f s", test.name, calls, seconds, test.calls, test.seconds)
+		few, fewSeconds := contests(20, test.jitter)
+		many, manySeconds := contests(100, test.jitter)
+		if p := test.published; p != nil && (math.Abs(many/p[0]-1) > 0.10 || math.Abs(manySeconds/p[1]-1) > 0.15) {
+			t.Errorf("%s: %.0f writes in %.1f s, published: %.0f in %.1f s", test.name, many, manySeconds, p[0], p[1])
+		}
+		writes, _ := contest(100, test.jitter, 1)
+		for _, line := range []string{
+			fmt.Sprintf("| %s | %.0f | %.1f s | %.0f | %.1f s |", test.code, few, fewSeconds, many, manySeconds),
+			fmt.Sprintf("%-8s  %s", test.name, picture(writes)),
+		} {
+			fmt.Fprintln(t.Output(), line)
+			if !strings.Contains(string(readme), "\n"+line+"\n") {
+				t.Errorf("README.md lacks the line %s", line)
+			}
 		}
 	}
 }
 
-func BenchmarkContest(b *testing.B) {
-	for _, bench := range []struct {
-		name   string
-		jitter backoff.Jitter
-	}{
-		{"none", backoff.Jitter{}},
-		{"fraction", backoff.Fraction(0.2)},
-		{"equal", backoff.Between(0.5, 1)},
-		{"full", backoff.Full()},
-	} {
-		for _, clients := range []int{20, 100} {
-			b.Run(fmt.Sprintf("%s/clients=%d", bench.name, clients), func(b *testing.B) {
-				var calls, seconds float64
-				for b.Loop() {
-					calls, seconds = contests(clients, bench.jitter)
-				}
-				b.ReportMetric(calls, "calls")
-				b.ReportMetric(seconds, "s")
-			})
-		}
+// excerpt returns what stands between from and to in a file.
+func excerpt(t *testing.T, name, from, to string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
 	}
+	_, part, _ := strings.Cut(string(text), from)
+	part, _, found := strings.Cut(part, to)
+	if !found {
+		t.Fatalf("%s: nothing between %q and %q", name, from, to)
+	}
+	return part
 }
 
 // README.md shows the first example as a program.
 func TestReadmeProgram(t *testing.T) {
-	read := func(name, from, to string) string {
+	got := excerpt(t, "README.md", "func main() {\n", "}\n```")
+	if want := excerpt(t, "example_test.go", "func Example() {\n", "\t// Output:"); got != want {
+		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
+	}
+}
+
+// deliver is the loop of the package comment.
+func deliver(ctx context.Context, policy backoff.Policy, send func(context.Context) error) error {
+	for attempt := 1; ; attempt++ {
+		err := send(ctx)
+		if err == nil || attempt == 5 {
+			return err
+		}
+		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
+			return errors.Join(err, stop)
+		}
+	}
+}
+
+func TestPackageComment(t *testing.T) {
+	got := excerpt(t, "backoff.go", "caller's loop:\n//\n", "package backoff")
+	want := excerpt(t, "backoff_test.go", "send func(context.Context) error) error {\n", "}\n\nfunc")
+	if got := strings.ReplaceAll(got, "//", ""); got != want {
+		t.Errorf("the package comment has\n%s\ndeliver has\n%s", got, want)
+	}
+}
+
+func TestLoopEndsWithBothErrors(t *testing.T) {
+	down := errors.New("503 Service Unavailable")
+	shutdown := errors.New("shutdown")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer server.Close()
+	requests := 0
+	send := func(context.Context) error {
+		requests++
+		resp, err := http.Get(server.URL)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusServiceUnavailable {
+			return down
+		}
+		return nil
+	}
+	policy := backoff.Must(backoff.Constant(time.Hour, backoff.Options{Free: 1}))
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := deliver(ctx, policy, send)
+	if !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) || requests != 2 {
+		t.Errorf("past the deadline: %v after %d requests, want %v and %v after 2", err, requests, down, context.DeadlineExceeded)
+	}
+
+	stopped, stop := context.WithCancelCause(t.Context())
+	time.AfterFunc(ms, func() { stop(shutdown) })
+	err = deliver(stopped, policy, send)
+	if !errors.Is(err, down) || !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
+		t.Errorf("when cancelled: %v, want %v, %v and %v", err, down, context.Canceled, shutdown)
+	}
+}
+
+// Each loop that people may copy ends on the error of Sleep and keeps that of the
+// last attempt.
+func TestLoopsKeepTheLastError(t *testing.T) {
+	sleep := regexp.MustCompile(`backoff\.Sleep\(.*Delay\(`)
+	loop := regexp.MustCompile(`if stop := backoff\.Sleep\(ctx, .*Delay\(\w+\)\); stop != nil \{\n(//)?\s*return (nil, )?errors\.Join\(err, stop\)`)
+	for _, name := range []string{"backoff.go", "README.md", "example_test.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, part, _ := strings.Cut(string(text), from)
-		part, _, found := strings.Cut(part, to)
-		if !found {
-			t.Fatalf("%s: nothing between %q and %q", name, from, to)
+		sleeps, loops := len(sleep.FindAll(text, -1)), len(loop.FindAll(text, -1))
+		if sleeps == 0 || sleeps != loops {
+			t.Errorf("%s: %d waits, of which %d return both errors", name, sleeps, loops)
 		}
-		return part
-	}
-	got := read("README.md", "func main() {\n", "}\n```")
-	if want := read("example_test.go", "func Example() {\n", "\t// Output:"); got != want {
-		t.Errorf("README.md has\n%s\nExample has\n%s", got, want)
 	}
 }
 

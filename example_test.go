@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/backoff"
@@ -21,34 +23,40 @@ func Example() {
 	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{
 		Max:    30 * time.Second,
 		Jitter: backoff.Full(),
-	}))
+	})) // from 1 ms, so that this runs fast: a network wants 100 ms or more
 
 	calls := 0
-	send := func() error { // stands for your own, and fails twice
+	send := func(context.Context) error { // stands for your own, and fails twice
 		if calls++; calls < 3 {
 			return errors.New("service unavailable")
 		}
 		return nil
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	for attempt := 1; ; attempt++ {
-		err := send()
-		if err == nil {
-			fmt.Println("sent at attempt", attempt)
-			return
-		}
-		fmt.Printf("attempt %d: %v\n", attempt, err)
-		if err := backoff.Sleep(ctx, policy.Delay(attempt)); err != nil {
-			fmt.Println("no more attempts:", err)
-			return
+	deliver := func(ctx context.Context) error {
+		for attempt := 1; ; attempt++ {
+			err := send(ctx)
+			if err == nil || attempt == 5 {
+				return err
+			}
+			fmt.Printf("attempt %d: %v\n", attempt, err)
+			if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
+				return errors.Join(err, stop)
+			}
 		}
 	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := deliver(ctx); err != nil {
+		fmt.Println("not delivered:", err)
+		return
+	}
+	fmt.Println("delivered")
 	// Output:
 	// attempt 1: service unavailable
 	// attempt 2: service unavailable
-	// sent at attempt 3
+	// delivered
 }
 
 func ExampleExponential() {
@@ -99,100 +107,138 @@ func ExampleStepped() {
 	// 1s 10s 1m0s 1m0s 1m0s
 }
 
-// A Fibonacci curve, with a ceiling and jitter like any other schedule.
+// Squares, as job queues use them. The curve sees to it that no square overflows;
+// those it leaves out are past Max.
 func ExampleCustom() {
-	fibonacci := func(n int) time.Duration {
-		a, b := time.Duration(0), time.Second
-		for range min(n, 40) { // later terms could overflow, and exceed Max
-			a, b = b, a+b
-		}
-		return a
+	squares := func(n int) time.Duration {
+		n = min(n, 1000)
+		return time.Duration(n*n) * time.Second
 	}
-	policy := backoff.Must(backoff.Custom(fibonacci, backoff.Options{
-		Max:    10 * time.Second,
-		Jitter: backoff.Between(0.8, 1),
-		Source: rand.NewPCG(1, 2),
-	}))
-	for attempt := 1; attempt <= 8; attempt++ {
-		fmt.Print(policy.Delay(attempt).Round(time.Millisecond), " ")
+	policy := backoff.Must(backoff.Custom(squares, backoff.Options{Max: 24 * time.Hour}))
+	for _, attempt := range []int{1, 2, 3, 10, 100, 1_000_000_000} {
+		fmt.Print(policy.Delay(attempt), " ")
 	}
 	// Output:
-	// 954ms 923ms 1.914s 2.878s 4.234s 6.466s 9s 8.899s
+	// 1s 4s 9s 1m40s 2h46m40s 24h0m0s
 }
 
 // A queue consumer is handed a delivery count, which is 1 at the first failure,
-// and hands back whole seconds: rounded up, so that no message comes early.
+// and hands back whole seconds, rounded up so that no message comes early. A queue
+// that hides messages for 12 hours at most, as SQS does, counts from the receive
+// and refuses all 12: so Max is well inside, and the jitter never exceeds it.
 func Example_queueConsumer() {
 	policy := backoff.Must(backoff.Exponential(15*time.Second, 1.5, backoff.Options{
-		Max: 12 * time.Hour,
+		Max:    11 * time.Hour,
+		Jitter: backoff.Between(0.8, 1),
 	}))
 	retryIn := func(deliveries int) (seconds int) {
 		return int(math.Ceil(policy.Delay(deliveries).Seconds()))
 	}
-	for _, deliveries := range []int{1, 2, 3, 20, 1000} {
-		fmt.Printf("delivery %d failed, next one in %d s\n", deliveries, retryIn(deliveries))
+	for _, test := range []struct{ deliveries, least, most int }{
+		{1, 12, 15},
+		{2, 18, 23},
+		{20, 26603, 33253},
+		{1000, 31680, 39600},
+	} {
+		seconds := retryIn(test.deliveries)
+		fmt.Printf("delivery %d failed, next one in %d to %d s: %t\n",
+			test.deliveries, test.least, test.most, test.least <= seconds && seconds <= test.most)
 	}
 	// Output:
-	// delivery 1 failed, next one in 15 s
-	// delivery 2 failed, next one in 23 s
-	// delivery 3 failed, next one in 34 s
-	// delivery 20 failed, next one in 33253 s
-	// delivery 1000 failed, next one in 43200 s
+	// delivery 1 failed, next one in 12 to 15 s: true
+	// delivery 2 failed, next one in 18 to 23 s: true
+	// delivery 20 failed, next one in 26603 to 33253 s: true
+	// delivery 1000 failed, next one in 31680 to 39600 s: true
 }
 
-// A server that is down may say how long to wait. The client waits that long,
-// within limits, or its policy's delay if that is longer.
+// A client tries again where there is no response, too many requests or no service.
+// It waits as long as the server asks and its policy's delay on top: never early,
+// and still spread, as every client is asked the same. Where the server asks for
+// more than the client is ready to wait, it gives up.
 func ExampleRetryAfter() {
-	requests := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch requests++; requests {
-		case 1:
-			w.Header().Set("Retry-After", "0.02")
-			w.WriteHeader(http.StatusServiceUnavailable)
-		case 2:
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-	}))
-	defer server.Close()
-
 	const attempts, limit = 5, time.Minute
-	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{}))
+	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{
+		Max:    10 * time.Second,
+		Jitter: backoff.Full(),
+	})) // from 1 ms, so that this runs fast: a network wants 100 ms or more
+
+	// try returns a response, or an error and how long the server asks to wait.
+	try := func(req *http.Request) (*http.Response, time.Duration, error) {
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return nil, 0, err
+		}
+		if resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode != http.StatusServiceUnavailable {
+			return resp, 0, nil
+		}
+		resp.Body.Close()
+		now, err := http.ParseTime(resp.Header.Get("Date")) // the clock of the server
+		if err != nil {
+			now = time.Now()
+		}
+		asked, _ := backoff.RetryAfter(resp.Header.Get("Retry-After"), now)
+		return nil, asked, errors.New(resp.Status)
+	}
 	get := func(ctx context.Context, url string) (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
 			return nil, err
 		}
 		for attempt := 1; ; attempt++ {
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				return nil, err
+			resp, asked, err := try(req)
+			if err == nil || attempt == attempts {
+				return resp, err
 			}
-			if resp.StatusCode != http.StatusServiceUnavailable || attempt == attempts {
-				return resp, nil
+			if asked > limit {
+				return nil, fmt.Errorf("%w: the server asks to wait %v", err, asked)
 			}
-			resp.Body.Close()
-			wait := policy.Delay(attempt)
-			if asked, ok := backoff.RetryAfter(resp.Header.Get("Retry-After"), time.Now()); ok {
-				wait = max(wait, min(asked, limit))
-			}
-			fmt.Printf("%s, next attempt in %v\n", resp.Status, wait)
-			if err := backoff.Sleep(ctx, wait); err != nil {
-				return nil, err
+			if stop := backoff.Sleep(ctx, asked+policy.Delay(attempt)); stop != nil {
+				return nil, errors.Join(err, stop)
 			}
 		}
 	}
 
-	resp, err := get(context.Background(), server.URL)
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := requests.Add(1)
+		switch {
+		case r.URL.Path == "/busy":
+			w.Header().Set("Date", "Tue, 01 Dec 2026 09:00:00 GMT")
+			w.Header().Set("Retry-After", "Tue, 01 Dec 2026 10:30:00 GMT")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case r.URL.Path == "/down":
+			w.Header().Set("Retry-After", "30")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case n == 1:
+			panic(http.ErrAbortHandler) // no response
+		case n == 2:
+			w.Header().Set("Retry-After", "0.02")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	start := time.Now()
+	resp, err := get(ctx, server.URL)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer resp.Body.Close()
-	fmt.Println(resp.Status)
+	resp.Body.Close()
+	fmt.Printf("%s after %d requests, 20 ms or more: %t\n", resp.Status, requests.Load(), time.Since(start) >= 20*time.Millisecond)
+
+	_, err = get(ctx, server.URL+"/busy")
+	fmt.Println(err)
+
+	_, err = get(ctx, server.URL+"/down") // past the deadline, so at once
+	status, _, _ := strings.Cut(err.Error(), "\n")
+	fmt.Println(status, errors.Is(err, context.DeadlineExceeded))
 	// Output:
-	// 503 Service Unavailable, next attempt in 20ms
-	// 503 Service Unavailable, next attempt in 2ms
-	// 200 OK
+	// 200 OK after 3 requests, 20 ms or more: true
+	// 429 Too Many Requests: the server asks to wait 1h30m0s
+	// 503 Service Unavailable true
 }
 
 // Three wrong passwords are free, then the account is locked for longer and
@@ -240,29 +286,76 @@ func ExamplePolicy_lockout() {
 	// 12:06 welcome
 }
 
-// A supervisor counts restarts from 0 and forgets them once a worker has run
-// for a while.
+// A supervisor starts a worker again after each failure, and forgets the failures
+// once a worker has run for a while: not at each start, or one that fails at once
+// would never have to wait longer.
 func Example_supervisor() {
-	policy := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{Max: time.Minute}))
-	const stable = 10 * time.Minute
+	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{
+		Max:    time.Minute,
+		Jitter: backoff.Full(),
+	})) // from 1 ms, so that this runs fast: a worker wants a second or more
+	const healthy = 100 * time.Millisecond // so too: a worker wants minutes
 
-	restarts := 0
-	for _, ran := range []time.Duration{2 * time.Second, time.Second, 5 * time.Second, time.Hour, time.Second} {
-		if ran >= stable {
-			restarts = 0
+	supervise := func(ctx context.Context, name string, worker func(context.Context) error) error {
+		for failures := 1; ; failures++ {
+			start := time.Now()
+			err := worker(ctx)
+			if err == nil {
+				return nil
+			}
+			if time.Since(start) >= healthy {
+				failures = 1
+			}
+			if stop := backoff.Sleep(ctx, policy.Delay(failures)); stop != nil {
+				return errors.Join(err, stop)
+			}
+			fmt.Printf("%s: %v, started again after failure %d\n", name, err, failures)
 		}
-		fmt.Printf("ran for %v, restart in %v\n", ran, policy.Delay(restarts+1))
-		restarts++
 	}
-	// Output:
-	// ran for 2s, restart in 1s
-	// ran for 1s, restart in 2s
-	// ran for 5s, restart in 4s
-	// ran for 1h0m0s, restart in 1s
-	// ran for 1s, restart in 2s
+
+	// Both workers fail twice. Then one runs well for a while before it fails, too.
+	var working, ended sync.WaitGroup
+	worker := func(runsWell bool) func(context.Context) error {
+		run := 0
+		return func(ctx context.Context) error {
+			run++
+			switch {
+			case run <= 2:
+				return errors.New("refused")
+			case run == 3 && runsWell:
+				time.Sleep(healthy)
+				return errors.New("disconnected")
+			}
+			working.Done()
+			<-ctx.Done()
+			return errors.New("interrupted")
+		}
+	}
+	shutdown := errors.New("shutdown")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	working.Add(2)
+	for name, work := range map[string]func(context.Context) error{"mail": worker(false), "feed": worker(true)} {
+		ended.Go(func() {
+			err := supervise(ctx, name, work)
+			message, _, _ := strings.Cut(err.Error(), "\n")
+			fmt.Printf("%s: %s, for the shutdown: %t\n", name, message, errors.Is(err, shutdown))
+		})
+	}
+	working.Wait()
+	cancel(shutdown)
+	ended.Wait()
+	// Unordered output:
+	// mail: refused, started again after failure 1
+	// mail: refused, started again after failure 2
+	// feed: refused, started again after failure 1
+	// feed: refused, started again after failure 2
+	// feed: disconnected, started again after failure 1
+	// mail: interrupted, for the shutdown: true
+	// feed: interrupted, for the shutdown: true
 }
 
-// In a test, a seeded Source makes jittered delays exact.
+// In a test, a seeded Source makes jittered delays exact. In a service it would give
+// every client the same ones.
 func Example_exactDelays() {
 	policy := backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{
 		Jitter: backoff.Fraction(0.2),
@@ -277,7 +370,8 @@ func Example_exactDelays() {
 	// 4.455084803s
 }
 
-// The three kinds of jitter at a ceiling of 10 seconds: only Fraction passes it.
+// The three kinds of jitter at a ceiling of 10 seconds: only Fraction passes it. The
+// Source is seeded for the sake of the output, and otherwise left out.
 func ExampleJitter() {
 	for _, jitter := range []backoff.Jitter{
 		backoff.Fraction(0.2),

@@ -291,7 +291,8 @@ func parseStepped(words string, opts Options) (Policy, error) {
 // Custom returns a policy whose delay after the n-th counted failure, counting
 // from 1, is curve(n), or 0 if that is negative. Delay and At call curve once
 // for a counted failure, in the caller's goroutine, so curve must be safe for
-// concurrent use if the policy is shared.
+// concurrent use if the policy is shared. A product or a sum that may overflow is
+// for curve to guard: once wrapped, it may be any delay.
 //
 // It returns an error if curve is nil or if opts are invalid.
 func Custom(curve func(n int) time.Duration, opts Options) (Policy, error) {
