@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -215,14 +216,10 @@ func parseLinear(words string, opts Options) (Policy, error) {
 }
 
 // rise returns how many delays c, which never falls, takes to reach its highest
-// under the ceiling, or more than a table holds.
+// under the ceiling, or one more than a table holds.
 func rise(c curve, ceiling time.Duration) int {
 	highest := min(c.at(math.MaxInt-1), ceiling) // the last that Delay can ask for
-	n := 1
-	for n <= tableSize && c.at(n-1) < highest {
-		n++
-	}
-	return n
+	return 1 + sort.Search(tableSize, func(i int) bool { return c.at(i) >= highest })
 }
 
 // Constant returns a policy with the same delay after every counted failure.
