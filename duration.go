@@ -42,7 +42,7 @@ func ParseDuration(text string) (time.Duration, error) {
 			err = errors.New("overflow")
 		}
 		if err != nil {
-			return 0, fmt.Errorf("backoff: %w in duration %q", err, text)
+			return 0, fmt.Errorf("backoff: %v in duration %q", err, text)
 		}
 		sum, rest = sum+term, strings.TrimLeft(tail, " ")
 		if rest == "" {
@@ -138,7 +138,7 @@ func multiply(number string, times int) string {
 
 // A Duration is a [time.Duration] for configuration structs and flags. It is an
 // encoding.TextMarshaler and encoding.TextUnmarshaler, so that encoding/json,
-// flag.TextVar and all decoders that know these read it with [ParseDuration],
+// flag.TextVar and other decoders that know these read it with [ParseDuration],
 // and write it as time.Duration prints. It holds a time.Duration rather than
 // being one, so that a bare 15 is an error and not 15 nanoseconds. The zero value
 // is 0s. A Duration is safe to read, but not to write, from multiple goroutines.
@@ -158,13 +158,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // RetryAfter reads the value of an HTTP Retry-After field ([RFC 9110], section
-// 10.2.3) and returns how long to wait from now on: never less than 0, and no more
-// than the largest Duration, so cut it with min before adding to it. For an empty
-// value, or one of another form than these, it returns 0, false.
+// 10.2.3) and returns how long to wait from now on. Wait a policy's delay on top,
+// so that clients which are asked the same do not come back together; but cut the
+// result with min first, for it may be the largest Duration. It is never below 0.
+// For an empty value, or one of another form than these, the result is 0, false.
 //
 // The value is a decimal number of seconds, where a fraction is accepted too, as
-// some servers send one, or any of the three forms of HTTP-date (section 5.6.7).
-// Two of these end in GMT, which is the only zone. The day of the week is not
+// some servers send one, or any of the three forms of HTTP-date (section 5.6.7),
+// two of which end in GMT, the only zone there is. The day of the week is not
 // compared with the date, and a date gone by is 0, true. Spaces and tabs around the
 // value are no part of it (section 5.5).
 //
@@ -244,6 +245,7 @@ type wide struct {
 	exp    int
 }
 
+// finite reports whether x is neither infinite nor NaN.
 func finite(x float64) bool { return math.Abs(x) <= math.MaxFloat64 }
 
 // widen returns x, which must be finite and not negative, without loss.

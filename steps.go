@@ -64,14 +64,18 @@ func parse(text string) (Policy, error) {
 
 // A Config is a [Policy] for configuration structs and flags. It is an
 // encoding.TextMarshaler and encoding.TextUnmarshaler, so that encoding/json,
-// flag.TextVar and all decoders that know these read it with [Parse], and write it
-// as its Policy prints. The zero value has no Policy, and its Delay panics: set
-// the default before decoding. A Config is safe to use, but not to decode into,
-// from multiple goroutines.
+// flag.TextVar and other decoders that know these read it with [Parse], and write
+// it as its Policy prints. Its text has commas: quote it in a YAML flow mapping.
+//
+// The zero value has no Policy, and its Delay panics: set the default before
+// decoding, or as the decoder's own. A Config is safe to use, but not to decode
+// into, from multiple goroutines.
 type Config struct{ Policy }
 
-// MarshalText returns the text of c's Policy, or none if that is nil. It returns an
+// MarshalText returns the text of c's Policy, which is empty for nil. It returns an
 // error if the Policy is no encoding.TextMarshaler, as those of this package are.
+// UnmarshalText refuses the text of a nil Policy, one of [Custom] and one with a
+// Source.
 func (c Config) MarshalText() ([]byte, error) {
 	if c.Policy == nil {
 		return []byte{}, nil
@@ -83,7 +87,7 @@ func (c Config) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText sets c's Policy to what [Parse] makes of text. If that is an error,
-// as for empty text, it is returned, and c stays as it was.
+// as it is for empty text, it is returned, and c stays as it was.
 func (c *Config) UnmarshalText(text []byte) error {
 	p, err := Parse(string(text))
 	if err == nil {
