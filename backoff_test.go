@@ -175,8 +175,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("UnmarshalText(%q) = %v, Parse: %v", text, configErr, err)
 		}
 		if err != nil {
-			fault, ok := strings.CutSuffix(err.Error(), fmt.Sprintf(" in policy %q", text))
-			if !ok || strings.LastIndex(fault, "backoff: ") != 0 {
+			fault, ok := strings.CutPrefix(err.Error(), "backoff: ")
+			if !ok || strings.HasPrefix(fault, "backoff: ") || !strings.HasSuffix(fault, fmt.Sprintf(" in policy %q", text)) {
 				t.Errorf("Parse(%q): %v", text, err)
 			}
 			if p != nil || config.Policy != before {

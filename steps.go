@@ -97,9 +97,8 @@ func (c *Config) UnmarshalText(text []byte) error {
 }
 
 // Exponential returns a policy whose delays start at base and grow by factor:
-// base·factorⁿ⁻¹ after the n-th counted failure, worked out in 128 bits and
-// rounded to the nearest nanosecond. Before jitter they never fall as the attempt
-// grows.
+// base·factorⁿ⁻¹ after the n-th counted failure, rounded to the nanosecond. Before
+// jitter they never fall as the attempt grows.
 //
 // It returns an error if base is not above 0, which would never wait, if factor is
 // not finite or below 1, if opts.Max is above 0 and below base, or if opts are
