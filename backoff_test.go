@@ -1061,7 +1061,10 @@ func (s source) Uint64() uint64 { return s() }
 func ends(draws *int) source {
 	return func() uint64 {
 		*draws++
-		return -uint64(1 - *draws%2)
+		if *draws%2 == 1 {
+			return 0
+		}
+		return math.MaxUint64
 	}
 }
 
