@@ -1035,6 +1035,7 @@ func TestJitterString(t *testing.T) {
 		{backoff.Between(0, 1), "full"},
 		{backoff.Between(0.5, 1), "between 0.5 and 1"},
 		{backoff.Between(math.Copysign(0, -1), 0.5), "between 0 and 0.5"},
+		{backoff.Between(0, math.Copysign(0, -1)), "between 0 and 0"},
 		{backoff.Fraction(0), "±0%"},
 		{backoff.Fraction(math.Copysign(0, -1)), "±0%"},
 		{backoff.Fraction(0.2), "±20%"},

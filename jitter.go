@@ -79,12 +79,13 @@ func (j Jitter) validate() error {
 // "between 0.5 and 1"; "none" for the zero Jitter. A fraction whose percentage
 // would not read back as the same float64 stands as it is: "±0.3333333333333333".
 func (j Jitter) String() string {
-	switch {
-	case j == Jitter{}:
+	if j == (Jitter{}) {
 		return "none"
-	case j == Full():
+	}
+	if j == Full() {
 		return "full"
-	case j.kind == between:
+	}
+	if j.kind == between {
 		return fmt.Sprintf("between %v and %v", j.low, j.high)
 	}
 	percentage := fmt.Sprintf("%.15g%%", 100*j.high)
