@@ -4,13 +4,18 @@
 // [Options] add free failures, a ceiling and jitter. What counts as a failure, and
 // when to give up, is left to the caller's loop:
 //
+//	var failed error // with all errors, as ctx may also end during a send
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
-//		if err == nil || attempt == 5 {
-//			return err
+//		if err == nil {
+//			return nil
+//		}
+//		failed = errors.Join(failed, err)
+//		if attempt == 5 {
+//			return failed
 //		}
 //		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
-//			return errors.Join(err, stop)
+//			return errors.Join(failed, stop)
 //		}
 //	}
 package backoff

@@ -55,7 +55,6 @@ var parseTests = []struct{ text, want string }{
 	{"exponential 1 hour 30 minutes ×1e3", "exponential 1h30m0s ×1000"},
 	{"linear 0 +1.5 days", "linear 0s +36h0m0s"},
 	{"linear 1s +0", "linear 1s +0s"},
-	{"linear +1s ++1s", "linear 1s +1s"},
 	{"stepped 0", "stepped 0s"},
 	{"constant 1s, jitter ±0.7%, free 2, max 1s", "constant 1s, max 1s, free 2, jitter ±0.7%"},
 	{"constant 1s, max 0s, free 0, jitter none", "constant 1s"},
@@ -102,13 +101,17 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"exponential 15s ×inf", "factor not finite: +Inf"},
 	{"exponential ×2", `missing number in duration ""`},
 	{"exponential 15 ×2", `missing unit in duration "15"`},
-	{"exponential 15s × 2", "missing factor"},
+	{"exponential 15s × 2", `invalid factor " 2"`},
+	{"exponential 15s ×2 max 1h", `invalid factor "2 max 1h"`},
+	{"exponential 15s ×2 x2", `invalid factor "2 ×2"`},
 	{"exponential 15s ×2, max 1s", "base 15s above Max 1s"},
 	{"exponential 15h ×2, max 12h", "base 15h0m0s above Max 12h0m0s"},
 	{"exponential -15s ×2", "negative base -15s"},
 	{"exponential 0s ×2", "base not above 0: 0s"},
 	{"linear 1s", "missing step"},
 	{"linear 1s 1s", "missing step"},
+	{"linear +1s", `missing number in duration ""`},
+	{"linear 1s +1s max 1h", `missing number in duration "1s max 1h"`},
 	{"linear 1 +1s", `missing unit in duration "1"`},
 	{"linear 1s +1", `missing unit in duration "1"`},
 	{"linear 1s +-1s", "negative step -1s"},
@@ -1953,13 +1956,18 @@ func TestReadmeProgram(t *testing.T) {
 
 // deliver is the loop of the package comment.
 func deliver(ctx context.Context, policy backoff.Policy, send func(context.Context) error) error {
+	var failed error // with all errors, as ctx may also end during a send
 	for attempt := 1; ; attempt++ {
 		err := send(ctx)
-		if err == nil || attempt == 5 {
-			return err
+		if err == nil {
+			return nil
+		}
+		failed = errors.Join(failed, err)
+		if attempt == 5 {
+			return failed
 		}
 		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
-			return errors.Join(err, stop)
+			return errors.Join(failed, stop)
 		}
 	}
 }
@@ -1967,7 +1975,7 @@ func deliver(ctx context.Context, policy backoff.Policy, send func(context.Conte
 func TestPackageComment(t *testing.T) {
 	got := excerpt(t, "backoff.go", "caller's loop:\n//\n", "package backoff")
 	want := excerpt(t, "backoff_test.go", "send func(context.Context) error) error {\n", "}\n\nfunc")
-	if got := strings.ReplaceAll(got, "//", ""); got != want {
+	if got := strings.ReplaceAll("\n"+got, "\n//", "\n")[1:]; got != want {
 		t.Errorf("the package comment has\n%s\ndeliver has\n%s", got, want)
 	}
 }
@@ -2001,6 +2009,18 @@ func TestLoopEndsWithBothErrors(t *testing.T) {
 		t.Errorf("past the deadline: %v after %d requests, want %v and %v after 2", err, requests, down, context.DeadlineExceeded)
 	}
 
+	inFlight, interrupt := context.WithCancelCause(t.Context())
+	err = deliver(inFlight, policy, func(ctx context.Context) error {
+		if err := send(ctx); requests == 3 {
+			return err
+		}
+		interrupt(shutdown)
+		return ctx.Err()
+	})
+	if !errors.Is(err, down) || !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
+		t.Errorf("when cancelled during a send: %v, want %v, %v and %v", err, down, context.Canceled, shutdown)
+	}
+
 	stopped, stop := context.WithCancelCause(t.Context())
 	time.AfterFunc(ms, func() { stop(shutdown) })
 	err = deliver(stopped, policy, send)
@@ -2013,7 +2033,7 @@ func TestLoopEndsWithBothErrors(t *testing.T) {
 // last attempt.
 func TestLoopsKeepTheLastError(t *testing.T) {
 	sleep := regexp.MustCompile(`backoff\.Sleep\(.*Delay\(`)
-	loop := regexp.MustCompile(`if stop := backoff\.Sleep\(ctx, .*Delay\(\w+\)\); stop != nil \{\n(//)?\s*return (nil, )?errors\.Join\(err, stop\)`)
+	loop := regexp.MustCompile(`if stop := backoff\.Sleep\(ctx, .*Delay\(\w+\)\); stop != nil \{\n(//)?\s*return (nil, )?errors\.Join\((failed|err), stop\)`)
 	for _, name := range []string{"backoff.go", "README.md", "example_test.go"} {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -158,16 +158,17 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // RetryAfter reads the value of an HTTP Retry-After field ([RFC 9110], section
-// 10.2.3) and returns how long to wait from now on. Wait a policy's delay on top,
-// so that clients which are asked the same do not come back together; but cut the
-// result with min first, for it may be the largest Duration. It is never below 0.
+// 10.2.3) and returns how long to wait from now on, never less than 0. It may be the
+// largest Duration: give up, or bound it with min, before adding to it. Wait a
+// policy's delay on top, so that clients which were asked the same still spread.
 // For an empty value, or one of another form than these, the result is 0, false.
 //
 // The value is a decimal number of seconds, where a fraction is accepted too, as
 // some servers send one, or any of the three forms of HTTP-date (section 5.6.7),
-// two of which end in GMT, the only zone there is. The day of the week is not
-// compared with the date, and a date gone by is 0, true. Spaces and tabs around the
-// value are no part of it (section 5.5).
+// two of which end in GMT, the only zone there is. A date is by the clock of the
+// server: where that may differ, now is the Date field of its response. The day of
+// the week is not compared with the date, and a date gone by is 0, true. Spaces and
+// tabs around the value are no part of it (section 5.5).
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {

@@ -34,29 +34,28 @@ func Example() {
 	}
 
 	deliver := func(ctx context.Context) error {
+		var failed error // with all errors, as ctx may also end during a send
 		for attempt := 1; ; attempt++ {
 			err := send(ctx)
-			if err == nil || attempt == 5 {
-				return err
+			if err == nil {
+				return nil
 			}
-			fmt.Printf("attempt %d: %v\n", attempt, err)
+			failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", attempt, err))
+			if attempt == 5 {
+				return failed
+			}
 			if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
-				return errors.Join(err, stop)
+				return errors.Join(failed, stop)
 			}
 		}
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := deliver(ctx); err != nil {
-		fmt.Println("not delivered:", err)
-		return
-	}
-	fmt.Println("delivered")
+	err := deliver(ctx)
+	fmt.Println(calls, "calls, error:", err)
 	// Output:
-	// attempt 1: service unavailable
-	// attempt 2: service unavailable
-	// delivered
+	// 3 calls, error: <nil>
 }
 
 func ExampleExponential() {
@@ -184,16 +183,21 @@ func ExampleRetryAfter() {
 		if err != nil {
 			return nil, err
 		}
+		var failed error // with all errors, as ctx may also end during a request
 		for attempt := 1; ; attempt++ {
 			resp, asked, err := try(req)
-			if err == nil || attempt == attempts {
-				return resp, err
+			if err == nil {
+				return resp, nil
 			}
+			failed = errors.Join(failed, err)
 			if asked > limit {
-				return nil, fmt.Errorf("%w: the server asks to wait %v", err, asked)
+				return nil, fmt.Errorf("%w: the server asks to wait %v", failed, asked)
+			}
+			if attempt == attempts {
+				return nil, failed
 			}
 			if stop := backoff.Sleep(ctx, asked+policy.Delay(attempt)); stop != nil {
-				return nil, errors.Join(err, stop)
+				return nil, errors.Join(failed, stop)
 			}
 		}
 	}

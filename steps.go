@@ -129,19 +129,17 @@ func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.ba
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
 func parseExponential(words string, opts Options) (Policy, error) {
-	end := max(strings.LastIndex(words, " "), 0)
-	last := strings.Replace(strings.TrimSpace(words[end:]), "x", "×", 1)
-	number, ok := strings.CutPrefix(last, "×")
+	first, number, ok := strings.Cut(strings.Replace(" "+words, " x", " ×", 1), " ×")
 	if !ok {
 		return nil, errors.New("missing factor")
+	}
+	base, err := ParseDuration(strings.TrimSpace(first))
+	if err != nil {
+		return nil, err
 	}
 	factor, err := strconv.ParseFloat(number, 64)
 	if err != nil {
 		return nil, fmt.Errorf("invalid factor %q", number)
-	}
-	base, err := ParseDuration(words[:end])
-	if err != nil {
-		return nil, err
 	}
 	return Exponential(base, factor, opts)
 }
@@ -203,11 +201,11 @@ func (c linear) at(i int) time.Duration {
 func (c linear) String() string { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
 
 func parseLinear(words string, opts Options) (Policy, error) {
-	first, growth, ok := strings.Cut(words, " +")
+	first, growth, ok := strings.Cut(" "+words, " +")
 	if !ok {
 		return nil, errors.New("missing step")
 	}
-	base, err := ParseDuration(first)
+	base, err := ParseDuration(strings.TrimSpace(first))
 	if err != nil {
 		return nil, err
 	}
