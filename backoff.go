@@ -143,9 +143,10 @@ type schedule struct {
 
 const tableSize = 64 // intervals in a table, at most: 1 KiB
 
-// newSchedule returns a schedule of c under opts. From the n-th on, the delays of
-// c, once cut to opts.Max, must all be equal. n is 0 if c must not be called
-// before Delay is.
+// newSchedule returns a schedule of c under opts. n is how many delays it takes to
+// become level: all after the n-th, once cut to opts.Max, are equal to it. If n is
+// above tableSize, the first tableSize go into the table; if n is 0, none does, and c
+// is called from Delay alone.
 func newSchedule(c curve, n int, opts Options) (Policy, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -240,15 +241,14 @@ func parseOptions(texts []string) (Options, error) {
 	return opts, nil
 }
 
-// Sleep waits for d and returns nil, without waiting if d ≤ 0. A loop must end on
-// its error: one that goes on would try again without a pause.
+// Sleep waits for d and returns nil, at once if d ≤ 0. A loop must end on its error:
+// one that goes on would try again without a pause.
 //
-// If ctx is done before the call or by the end of the wait, Sleep returns an
-// error that matches both ctx.Err() and [context.Cause] of ctx under
-// [errors.Is], whatever d is. If ctx's deadline is not after the end of the
-// wait, Sleep returns an error that matches [context.DeadlineExceeded] at once.
-// Return that error rather than ctx.Err(), which may still be nil; a cause set
-// with the deadline is not known yet. A nil ctx is an error too.
+// If ctx is done, before the call or before the wait is over, Sleep returns an error
+// that matches both ctx.Err() and [context.Cause] of ctx under [errors.Is]. If ctx has
+// a deadline that is not after the end of the wait, Sleep does not begin to wait, and
+// the error matches [context.DeadlineExceeded]: return it, and not ctx.Err(), which
+// may still be nil, as the cause may. A nil ctx is an error too.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")

@@ -53,6 +53,10 @@ var parseTests = []struct{ text, want string }{
 
 	{"  exponential   1  second   x1.5  ,max   1 hour  30 minutes  ,  free  3 ", "exponential 1s ×1.5, max 1h30m0s, free 3"},
 	{"exponential 1 hour 30 minutes ×1e3", "exponential 1h30m0s ×1000"},
+	{"exponential 1s x0x1p4", "exponential 1s ×16"},
+	{"exponential 1s ×0x1p4", "exponential 1s ×16"},
+	{"exponential 1s × 2, jitter ± 20%", "exponential 1s ×2, jitter ±20%"},
+	{"linear 1s + 2s", "linear 1s +2s"},
 	{"linear 0 +1.5 days", "linear 0s +36h0m0s"},
 	{"linear 1s +0", "linear 1s +0s"},
 	{"stepped 0", "stepped 0s"},
@@ -81,7 +85,8 @@ func TestParse(t *testing.T) {
 var parseErrorTests = []struct{ text, fault string }{
 	{"", `unknown schedule "" (want exponential, linear, constant or stepped)`},
 	{" ", `unknown schedule "" (want exponential, linear, constant or stepped)`},
-	{",", `unknown option ""`},
+	{",", `unknown schedule "" (want exponential, linear, constant or stepped)`},
+	{"expo 15s, maxx 3", `unknown schedule "expo" (want exponential, linear, constant or stepped)`},
 	{"custom", `unknown schedule "custom" (want exponential, linear, constant or stepped)`},
 	{"15s", `unknown schedule "15s" (want exponential, linear, constant or stepped)`},
 	{"expo 15s ×2", `unknown schedule "expo" (want exponential, linear, constant or stepped)`},
@@ -101,7 +106,7 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"exponential 15s ×inf", "factor not finite: +Inf"},
 	{"exponential ×2", `missing number in duration ""`},
 	{"exponential 15 ×2", `missing unit in duration "15"`},
-	{"exponential 15s × 2", `invalid factor " 2"`},
+	{"exponential 15s ×2x", `invalid factor "2x"`},
 	{"exponential 15s ×2 max 1h", `invalid factor "2 max 1h"`},
 	{"exponential 15s ×2 x2", `invalid factor "2 ×2"`},
 	{"exponential 15s ×2, max 1s", "base 15s above Max 1s"},
@@ -535,7 +540,7 @@ func FuzzExponential(f *testing.F) {
 	f.Add(int64(math.MaxInt64), math.MaxFloat64, 2)
 	f.Fuzz(func(t *testing.T, base int64, factor float64, attempt int) {
 		p, err := backoff.Exponential(time.Duration(base), factor, backoff.Options{})
-		if err != nil || attempt < 1 || attempt > math.MaxInt32 {
+		if err != nil || attempt < 1 || attempt > math.MaxInt32 { // past that, the oracle takes long
 			return
 		}
 		want := nearest(exactDelay(time.Duration(base), factor, attempt))
@@ -589,6 +594,22 @@ func TestCustomCallsCurveOnce(t *testing.T) {
 	p.At(5, time.Time{})
 	if want := []int{1, 2, 98, math.MaxInt - 2, 3}; !slices.Equal(calls, want) {
 		t.Errorf("curve was called with %d, want %d", calls, want)
+	}
+}
+
+func TestCurvePanicLeavesPolicyUsable(t *testing.T) {
+	curve := func(n int) time.Duration { return time.Duration(12 / (3 - n)) }
+	p := backoff.Must(backoff.Custom(curve, backoff.Options{Jitter: backoff.Fraction(0), Source: rand.NewPCG(1, 2)}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("Delay(3) does not panic")
+			}
+		}()
+		p.Delay(3)
+	}()
+	if got := p.Delay(1); got != 6 {
+		t.Errorf("Delay(1) = %d ns, want 6", got)
 	}
 }
 
@@ -676,7 +697,8 @@ func FuzzDelay(f *testing.F) {
 	}
 	add(exponential, exact, 100*ms, 0, 2, time.Second, 0, 5)
 	add(exponential, exact, 1, 0, 2, 0, 0, 63)
-	add(exponential, exact, 0, 0, math.MaxFloat64, 0, 0, 1025)
+	add(exponential, exact, 1, 0, math.MaxFloat64, 0, 0, 1025)
+	add(exponential, between, 1, 0, 1.5, time.Second, 0, 100)
 	add(exponential, fraction, largest, 0, 1.5, 0, 3, math.MaxInt)
 	add(exponential, exact, 100*ms, 0, 1.0001, time.Minute, 0, 63973)
 	add(linear, exact, time.Hour, time.Hour, 0, 0, 0, 2562047)
@@ -698,7 +720,7 @@ func FuzzDelay(f *testing.F) {
 		if d < 0 || (attempt <= free || attempt < 1) && d != 0 {
 			t.Errorf("%v: Delay(%d) = %v", p, attempt, d)
 		}
-		if jitter == full && opts.Max > 0 && d > opts.Max {
+		if (jitter == full || jitter == between && high <= 1) && opts.Max > 0 && d > opts.Max {
 			t.Errorf("%v: Delay(%d) = %v, above Max", p, attempt, d)
 		}
 		if jitter == exact && (curve == exponential || curve == linear) && attempt < math.MaxInt {
@@ -952,12 +974,14 @@ func TestSleepGivesCause(t *testing.T) {
 	for _, cause := range []error{nil, shutdown, fmt.Errorf("%w: %w", shutdown, context.Canceled)} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
-		err := backoff.Sleep(ctx, time.Hour)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, context.Cause(ctx)) {
-			t.Errorf("Sleep = %v, want both %v and %v", err, context.Canceled, context.Cause(ctx))
-		}
-		if n := strings.Count(err.Error(), context.Canceled.Error()); n != 1 {
-			t.Errorf("Sleep = %v, which names %v %d times", err, context.Canceled, n)
+		for _, d := range []time.Duration{-1, 0, time.Hour} {
+			err := backoff.Sleep(ctx, d)
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, context.Cause(ctx)) {
+				t.Errorf("Sleep(ctx, %v) = %v, want both %v and %v", d, err, context.Canceled, context.Cause(ctx))
+			}
+			if n := strings.Count(err.Error(), context.Canceled.Error()); n != 1 {
+				t.Errorf("Sleep(ctx, %v) = %v, which names %v %d times", d, err, context.Canceled, n)
+			}
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -965,9 +989,11 @@ func TestSleepGivesCause(t *testing.T) {
 		defer cancel()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		err := backoff.Sleep(ctx, time.Hour)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, shutdown) {
-			t.Errorf("Sleep = %v, want both %v and %v", err, context.DeadlineExceeded, shutdown)
+		for _, d := range []time.Duration{-1, 0, time.Hour} {
+			err := backoff.Sleep(ctx, d)
+			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, shutdown) {
+				t.Errorf("Sleep(ctx, %v) = %v, want both %v and %v", d, err, context.DeadlineExceeded, shutdown)
+			}
 		}
 	})
 }
@@ -1205,12 +1231,12 @@ func FuzzJitter(f *testing.F) {
 		f.Add(rng.Int64(), 0.0, rng.Float64(), rng.Uint64(), true)
 		f.Add(rng.Int64(), rng.Float64(), 1.0, rng.Uint64(), false)
 	}
-	f.Fuzz(func(t *testing.T, delay int64, low, high float64, u uint64, fraction bool) {
+	f.Fuzz(func(t *testing.T, delay int64, low, high float64, u uint64, symmetric bool) {
 		times := func(x float64) int64 {
 			return int64(nearest(exactDelay(time.Duration(delay), x, 2)))
 		}
 		jitter := backoff.Between(low, high)
-		if fraction {
+		if symmetric {
 			low, jitter = 0, backoff.Fraction(high)
 		}
 		p, err := backoff.Constant(time.Duration(delay), backoff.Options{Jitter: jitter, Source: source(func() uint64 { return u })})
@@ -1218,7 +1244,7 @@ func FuzzJitter(f *testing.F) {
 			return
 		}
 		from, to := big.NewInt(times(low)), big.NewInt(times(high))
-		if fraction {
+		if symmetric {
 			from.Sub(big.NewInt(delay), to)
 			if to.Add(big.NewInt(delay), to); !to.IsInt64() {
 				to.SetInt64(math.MaxInt64)
@@ -1382,8 +1408,11 @@ func failing(fail func()) source {
 	}
 }
 
-func TestFailureLeavesPolicyUsable(t *testing.T) {
+func TestSourceFailureLeavesPolicyUsable(t *testing.T) {
 	const fault = "no number"
+	policy := func(source rand.Source) backoff.Policy {
+		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
+	}
 	delay := func(p backoff.Policy) (d time.Duration, recovered any) {
 		done := make(chan bool)
 		go func() {
@@ -1398,28 +1427,23 @@ func TestFailureLeavesPolicyUsable(t *testing.T) {
 		}
 		return d, recovered
 	}
-	jittered := func(source rand.Source) backoff.Policy {
-		return backoff.Must(backoff.Constant(1, backoff.Options{Jitter: backoff.Full(), Source: source}))
-	}
-	broken := func() { panic(fault) }
-	number := failing(broken)
 	for _, test := range []struct {
-		policy backoff.Policy
-		want   any // what the first Delay panics with
+		fail func()
+		want any // what the first Delay panics with
 	}{
-		{jittered(failing(broken)), fault},
-		{jittered(failing(runtime.Goexit)), nil},
-		{backoff.Must(backoff.Custom(func(int) time.Duration { return time.Duration(number() >> 63) }, backoff.Options{})), fault},
+		{func() { panic(fault) }, fault},
+		{runtime.Goexit, nil},
 	} {
-		if _, got := delay(test.policy); got != test.want {
-			t.Errorf("%v: first Delay(1) panics with %v, want %v", test.policy, got, test.want)
+		p := policy(failing(test.fail))
+		if _, got := delay(p); got != test.want {
+			t.Errorf("first Delay(1) panics with %v, want %v", got, test.want)
 		}
-		if d, got := delay(test.policy); d != 1 || got != nil {
-			t.Errorf("%v: second Delay(1) = %v and panics with %v, want 1ns and no panic", test.policy, d, got)
+		if d, got := delay(p); d != 1 || got != nil {
+			t.Errorf("second Delay(1) = %v and panics with %v, want 1ns and no panic", d, got)
 		}
 	}
 	var none *rand.PCG
-	p := jittered(none)
+	p := policy(none)
 	for range 2 {
 		if _, got := delay(p); got == nil {
 			t.Error("Delay(1) with a nil *rand.PCG does not panic")
@@ -1772,6 +1796,9 @@ func TestRetryAfterInAnotherCentury(t *testing.T) {
 		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2027, 1, 1, 0, 0, 0), utc(2077, 1, 1, 0, 0, 0)}, // a leap second is the instant after
 		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2026, 12, 31, 23, 59, 59), utc(1977, 1, 1, 0, 0, 0)},
 		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
+		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(1890, 1, 1, 0, 0, 0), utc(1600, 2, 29, 0, 0, 0)}, // nor in 1900
+		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(1999, 3, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)},
+		{"Monday, 28-Feb-00 23:59:60 GMT", utc(2099, 3, 1, 0, 0, 0), utc(2100, 3, 1, 0, 0, 0)},
 	} {
 		want := max(test.date.Sub(test.now), 0)
 		for _, zone := range []int{-12, 0, 12} {
@@ -1793,8 +1820,14 @@ func FuzzRetryAfter(f *testing.F) {
 		`|^(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, [0-9]{2}-` + month + `-[0-9]{2} ` + clock + ` GMT$` +
 		`|^(Mon|Tue|Wed|Thu|Fri|Sat|Sun) ` + month + ` ([0-9]{2}| [0-9]) ` + clock + ` [0-9]{4}$`)
 	f.Fuzz(func(t *testing.T, value string, unix int64) {
-		got, ok := backoff.RetryAfter(value, time.Unix(unix, 0))
+		now := time.Unix(unix, 0)
+		got, ok := backoff.RetryAfter(value, now)
 		value = strings.Trim(value, " \t")
+		if date, err := http.ParseTime(value); ok && err == nil && !strings.Contains(value, "-") { // of four digits
+			if want := max(date.Sub(now), 0); got != want {
+				t.Errorf("RetryAfter(%q, %d) = %v, want %v", value, unix, got, want)
+			}
+		}
 		if got < 0 || !ok && got != 0 {
 			t.Errorf("RetryAfter(%q, %d) = %v, %v", value, unix, got, ok)
 		}
@@ -1914,14 +1947,14 @@ func TestContest(t *testing.T) {
 		{"Between", "`Between(0.5, 1)`", backoff.Between(0.5, 1), []float64{811, 6.6}},
 		{"Full", "`Full()`", backoff.Full(), []float64{795, 4.8}},
 	} {
-		few, fewSeconds := contests(20, test.jitter)
-		many, manySeconds := contests(100, test.jitter)
-		if p := test.published; p != nil && (math.Abs(many/p[0]-1) > 0.10 || math.Abs(manySeconds/p[1]-1) > 0.15) {
-			t.Errorf("%s: %.0f writes in %.1f s, published: %.0f in %.1f s", test.name, many, manySeconds, p[0], p[1])
+		of20, seconds20 := contests(20, test.jitter)
+		of100, seconds100 := contests(100, test.jitter)
+		if p := test.published; p != nil && (math.Abs(of100/p[0]-1) > 0.10 || math.Abs(seconds100/p[1]-1) > 0.15) {
+			t.Errorf("%s: %.0f writes in %.1f s, published: %.0f in %.1f s", test.name, of100, seconds100, p[0], p[1])
 		}
 		writes, _ := contest(100, test.jitter, 1)
 		for _, line := range []string{
-			fmt.Sprintf("| %s | %.0f | %.1f s | %.0f | %.1f s |", test.code, few, fewSeconds, many, manySeconds),
+			fmt.Sprintf("| %s | %.0f | %.1f s | %.0f | %.1f s |", test.code, of20, seconds20, of100, seconds100),
 			fmt.Sprintf("%-8s  %s", test.name, picture(writes)),
 		} {
 			fmt.Fprintln(t.Output(), line)
@@ -2149,19 +2182,19 @@ func BenchmarkFloor(b *testing.B) {
 		return sum
 	}
 
-	exact := policy(backoff.Jitter{}, nil)
+	plain := policy(backoff.Jitter{}, nil)
 	jittered := policy(backoff.Fraction(0.2), nil)
 	seeded := policy(backoff.Fraction(0.2), rand.NewPCG(1, 2))
 	var table lookup
 	for attempt := 1; attempt <= 8; attempt++ {
-		table = append(table, exact.Delay(attempt))
+		table = append(table, plain.Delay(attempt))
 	}
 	for _, bench := range []struct {
 		name       string
 		goroutines int
 		ten, floor func() time.Duration
 	}{
-		{"exact", 1, call(exact), call(table)},
+		{"exact", 1, call(plain), call(table)},
 		{"jittered", 1, call(jittered), drawn},
 		{"parallel", runtime.GOMAXPROCS(0), call(jittered), drawn},
 		{"seeded", 1, call(seeded), locked},

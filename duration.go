@@ -20,13 +20,13 @@ import (
 //   - a unit may be d for days of 24 hours or w for weeks of 7 days;
 //   - a unit may be a word, from nanosecond to week, or sec, min or hr, singular or
 //     plural;
-//   - a space may precede a unit, any number of spaces separate terms, and white
-//     space surround the whole.
+//   - a space may precede a unit, any number of spaces may separate terms, and
+//     white space may surround the whole.
 //
 // There are no months or years, whose length varies, no other abbreviations and
 // no capitals. The error quotes the text and says what is wrong with it: a
-// missing number or unit, an unknown unit, or more than a Duration can hold, even
-// where the sum of time.ParseDuration wraps.
+// missing number or unit, an unknown unit, or more than a Duration can hold. The
+// last includes the few sums that wrap in time.ParseDuration.
 func ParseDuration(text string) (time.Duration, error) {
 	rest, sign := strings.TrimSpace(text), ""
 	if rest != "" && strings.Contains("+-", rest[:1]) {
@@ -51,14 +51,14 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 }
 
-// cutTerm cuts a number and its unit off the front of s, and gives them a sign.
-// The error says what is wrong with them.
+// cutTerm cuts a number and its unit off the front of s. They take the sign here, as
+// −2⁶³ ns has no positive. The error says what is wrong with them.
 func cutTerm(s, sign string) (term time.Duration, rest string, err error) {
 	number, rest := cutNumber(s)
 	if number == "" {
 		return 0, "", errors.New("missing number")
 	}
-	name, rest := cutUnit(strings.TrimPrefix(rest, " "))
+	name, rest := cutAny(strings.TrimPrefix(rest, " "), " ."+digits)
 	if name == "" {
 		return 0, "", errors.New("missing unit")
 	}
@@ -88,9 +88,9 @@ func cutNumber(s string) (number, rest string) {
 	return number, rest
 }
 
-// cutUnit cuts a unit off the front of s: all up to a space, point or digit.
-func cutUnit(s string) (name, rest string) {
-	if i := strings.IndexAny(s, " ."+digits); i >= 0 {
+// cutAny cuts s before the first of the characters.
+func cutAny(s, characters string) (before, rest string) {
+	if i := strings.IndexAny(s, characters); i >= 0 {
 		return s[:i], s[i:]
 	}
 	return s, ""
@@ -161,19 +161,19 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // 10.2.3) and returns how long to wait from now on, never less than 0. It may be the
 // largest Duration: give up, or bound it with min, before adding to it. Wait a
 // policy's delay on top, so that clients which were asked the same still spread.
-// For an empty value, or one of another form than these, the result is 0, false.
 //
 // The value is a decimal number of seconds, where a fraction is accepted too, as
-// some servers send one, or any of the three forms of HTTP-date (section 5.6.7),
-// two of which end in GMT, the only zone there is. A date is by the clock of the
-// server: where that may differ, now is the Date field of its response. The day of
-// the week is not compared with the date, and a date gone by is 0, true. Spaces and
-// tabs around the value are no part of it (section 5.5).
+// some servers send one, or any of the three forms of HTTP-date (section 5.6.7). Two
+// of these end in GMT, the only zone that is read, and the third has none. A date is
+// by the clock of the server: where that may differ, now is the Date field of its
+// response. The day of the week is not compared with the date, and a date gone by is
+// 0, true. Spaces and tabs around the value are no part of it (section 5.5). For an
+// empty value, and for any other, the result is 0, false.
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {
 	value = strings.Trim(value, " \t")
-	if whole, frac, point := strings.Cut(value, "."); isDigits(whole) && (isDigits(frac) || !point) {
+	if isDecimal(value) {
 		d, err := time.ParseDuration(value + "s")
 		if err != nil { // more seconds than a Duration holds
 			d = math.MaxInt64
@@ -185,6 +185,11 @@ func RetryAfter(value string, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	return max(date.Sub(now), 0), true
+}
+
+func isDecimal(s string) bool {
+	whole, frac, point := strings.Cut(s, ".")
+	return isDigits(whole) && (isDigits(frac) || !point)
 }
 
 func isDigits(s string) bool { return s != "" && strings.Trim(s, digits) == "" }
@@ -201,8 +206,7 @@ func parseDate(value string, now time.Time) (time.Time, bool) {
 		{short, " Jan _2 15:04:05 2006"},      // asctime-date…
 		{short, " Jan 02 15:04:05 2006"},      // …which may fill the day with 0 too
 	}
-	weekday := value[:strings.IndexAny(value+" ", ", ")] // need not be that of the date
-	rest := value[len(weekday):]
+	weekday, rest := cutAny(value, ", ")                     // need not be that of the date
 	text := strings.Replace(rest, "23:59:60", "23:59:59", 1) // a leap second
 	leap := time.Duration(0)
 	if text != rest {
@@ -229,8 +233,12 @@ func inCentury(date time.Time, leap time.Duration, now time.Time) time.Time {
 	years := limit.Year() - date.Year()
 	years -= years % 100
 	moved := date.AddDate(years, 0, 0)
-	if moved.Add(leap).After(limit) || moved.Day() != date.Day() { // no 29 February in 2100
-		moved = date.AddDate(years-100, 0, 0)
+	for range 4 { // as far as from 29 February 2400 back to that of 2000
+		if moved.Day() == date.Day() && !moved.Add(leap).After(limit) {
+			break
+		}
+		years -= 100
+		moved = date.AddDate(years, 0, 0)
 	}
 	return moved
 }
@@ -240,7 +248,8 @@ func inCentury(date time.Time, leap time.Duration, now time.Time) time.Time {
 //
 // A float64 would not do: it holds only 53 bits of a Duration's 63, and in a power
 // the loss of each product adds up. A float64 times a Duration, which is what
-// jitter needs, is exact here. A longer product loses less than 2⁻¹²⁴ of itself.
+// jitter needs, is exact here. A product of more than 128 bits loses less than 2⁻¹²⁴
+// of itself.
 type wide struct {
 	hi, lo uint64
 	exp    int

@@ -15,19 +15,17 @@ import (
 // not come back together. [Fraction], [Full] and [Between] make one; the zero
 // value leaves every delay as it is. The first delay is spread like the rest.
 //
-// A delay is drawn from the whole nanoseconds low to high of a range, all equally
-// likely to within a relative (high−low+1)/2⁶⁴. An end is rounded to the nearest
-// nanosecond, or cut to the largest Duration if it is more.
-//
-// A jittered delay takes one Uint64 u from Options.Source and is
-// low + ⌊u·(high−low+1)/2⁶⁴⌋ nanoseconds. This will not change: a seed gives the
-// same delays on every platform and in every release. Free failures draw nothing,
-// nor does a Jitter whose two ends are equal, such as Fraction(0).
+// A delay is drawn from the whole nanoseconds low to high, both included, where an
+// end above the largest Duration is cut to it. It takes one Uint64 u from
+// Options.Source and is low + ⌊u·(high−low+1)/2⁶⁴⌋, which makes all of them equally
+// likely to within one part in 2⁶⁴/(high−low+1). This will not change: a seed gives
+// the same delays on every platform and in every release. Free failures draw
+// nothing, nor does a Jitter without a choice, such as Fraction(0).
 //
 // A Jitter is safe for concurrent use by multiple goroutines.
 type Jitter struct {
 	kind      kind
-	low, high float64 // for between; fraction uses only high
+	low, high float64 // the ends of between; 0 and f of fraction
 }
 
 type kind byte
@@ -39,7 +37,8 @@ const (
 )
 
 // Fraction returns a jitter that draws from [d−x, d+x] for a delay d, where x is
-// f·d. With an f outside [0, 1], the policy's constructor returns an error.
+// f·d to the nearest nanosecond. With an f outside [0, 1], the policy's constructor
+// returns an error.
 func Fraction(f float64) Jitter { return Jitter{fraction, 0, f + 0} } // -0 + 0 is 0
 
 // Full returns a jitter that draws from [0, d] for a delay d. The name is from
@@ -49,9 +48,9 @@ func Fraction(f float64) Jitter { return Jitter{fraction, 0, f + 0} } // -0 + 0 
 // [Exponential Backoff And Jitter]: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
 func Full() Jitter { return Between(0, 1) }
 
-// Between returns a jitter that draws from [low·d, high·d] for a delay d.
-// Between(0.5, 1) is what the AWS Architecture Blog calls equal jitter,
-// Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early.
+// Between returns a jitter that draws from [low·d, high·d] for a delay d, each to the
+// nearest nanosecond. Between(0.5, 1) is what the AWS Architecture Blog calls equal
+// jitter, Between(0.8, 1) never exceeds the ceiling, Between(1, 1.5) is never early.
 // Unless 0 ≤ low ≤ high and both are finite, the policy's constructor returns an
 // error.
 func Between(low, high float64) Jitter { return Jitter{between, low + 0, high + 0} }
@@ -110,7 +109,7 @@ func parseJitter(text string) (Jitter, error) {
 		if err == nil && err2 == nil {
 			return Between(low, high), nil
 		}
-	} else if f, err := parseFraction(strings.TrimPrefix(text, "±")); err == nil {
+	} else if f, err := parseFraction(strings.TrimSpace(strings.TrimPrefix(text, "±"))); err == nil {
 		return Fraction(f), nil
 	}
 	return Jitter{}, fmt.Errorf("invalid jitter %q", text)
@@ -127,8 +126,8 @@ func parseFraction(text string) (float64, error) {
 	return f, err
 }
 
-// An interval is the range of a delay: width whole nanoseconds from low on, or
-// just low, without a draw, if width is 0.
+// An interval holds what to draw a delay from: width whole nanoseconds from low on.
+// A width of 0 is low alone, and takes no draw.
 type interval struct{ low, width uint64 }
 
 // around returns the interval of j for the delay d.

@@ -21,11 +21,11 @@ import (
 //	constant 5s, jitter full
 //	stepped 15s 1m 5m 2h, jitter between 0.8 and 1
 //
-// The schedule comes first, then what [Options] there are, in any order: max, free
-// and jitter, which is none if left out. Commas separate them, and more spaces than
-// one do not matter. Durations are what [ParseDuration] reads; those of stepped
-// have no spaces in them. An x may stand for ×, ± may be left out, and a jitter
-// may be a fraction, such as 0.2.
+// The schedule comes first, then any of max, free and jitter, in any order, with
+// commas between. One left out is zero: no ceiling, no free failures, no jitter. More
+// spaces than one count as one. Durations are what [ParseDuration] reads; those of
+// stepped have no spaces in them. An x may stand for ×, ± may be left out, and a
+// jitter may be a fraction, such as 0.2.
 //
 // A policy of Exponential, Linear, Constant or Stepped without a Source reads back
 // as the same policy, to the last bit. The error quotes the text and says what is
@@ -45,21 +45,24 @@ func parse(text string) (Policy, error) {
 		parts[i] = strings.Join(strings.Fields(part), " ")
 	}
 	kind, words, _ := strings.Cut(parts[0], " ")
+	var read func(words string, opts Options) (Policy, error)
+	switch kind {
+	case "exponential":
+		read = parseExponential
+	case "linear":
+		read = parseLinear
+	case "constant":
+		read = parseConstant
+	case "stepped":
+		read = parseStepped
+	default:
+		return nil, fmt.Errorf("unknown schedule %q (want exponential, linear, constant or stepped)", kind)
+	}
 	opts, err := parseOptions(parts[1:])
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case "exponential":
-		return parseExponential(words, opts)
-	case "linear":
-		return parseLinear(words, opts)
-	case "constant":
-		return parseConstant(words, opts)
-	case "stepped":
-		return parseStepped(words, opts)
-	}
-	return nil, fmt.Errorf("unknown schedule %q (want exponential, linear, constant or stepped)", kind)
+	return read(words, opts)
 }
 
 // A Config is a [Policy] for configuration structs and flags. It is an
@@ -67,18 +70,17 @@ func parse(text string) (Policy, error) {
 // flag.TextVar and other decoders that know these read it with [Parse], and write
 // it as its Policy prints. Its text has commas: quote it in a YAML flow mapping.
 //
-// The zero value has no Policy, and its Delay panics: set the default before
-// decoding, or as the decoder's own. A Config is safe to use, but not to decode
-// into, from multiple goroutines.
+// The zero value has no Policy, and its Delay panics: set a default before decoding,
+// or give flag.TextVar one. A Config is safe to use, but not to decode into, from
+// multiple goroutines.
 type Config struct{ Policy }
 
-// MarshalText returns the text of c's Policy, which is empty for nil. It returns an
-// error if the Policy is no encoding.TextMarshaler, as those of this package are.
-// UnmarshalText refuses the text of a nil Policy, one of [Custom] and one with a
-// Source.
+// MarshalText returns the text of c's Policy, which is empty for nil. The policies of
+// this package all have one; for another that is no encoding.TextMarshaler, it
+// returns an error.
 func (c Config) MarshalText() ([]byte, error) {
 	if c.Policy == nil {
-		return []byte{}, nil
+		return nil, nil
 	}
 	if m, ok := c.Policy.(encoding.TextMarshaler); ok {
 		return m.MarshalText()
@@ -87,7 +89,8 @@ func (c Config) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText sets c's Policy to what [Parse] makes of text. If that is an error,
-// as it is for empty text, it is returned, and c stays as it was.
+// as for empty text and for the text of a [Custom] policy or of one with a Source, it
+// is returned, and c stays as it was.
 func (c *Config) UnmarshalText(text []byte) error {
 	p, err := Parse(string(text))
 	if err == nil {
@@ -137,6 +140,7 @@ func parseExponential(words string, opts Options) (Policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	number = strings.TrimSpace(number)
 	factor, err := strconv.ParseFloat(number, 64)
 	if err != nil {
 		return nil, fmt.Errorf("invalid factor %q", number)
@@ -148,11 +152,12 @@ func parseExponential(words string, opts Options) (Policy, error) {
 // It goes through the bits of n after the first: square, and multiply where the
 // bit is set.
 //
-// At most 2n times a product's loss adds up: after 2³⁰ attempts, and at the largest
-// Duration, 2⁻³⁰ ns. So a delay is the nearest nanosecond unless it is that close
-// to a half. An exact half is exact here, for its factors fit in hi. Nor do
-// delays fall: the smallest factor above 1, 1+2⁻⁵², reaches the largest Duration
-// in under 2⁵⁸ attempts, and by then at most 2⁻⁶⁵ is lost.
+// Each product loses less than 2⁻¹²⁴ of itself, and xⁿ as much as 2n of them. After
+// 2³⁰ attempts that is 2⁻³⁰ ns at most, so only a delay that close to a half
+// nanosecond can be rounded the wrong way; one at the half has so few bits that no
+// product loses any. Nor do delays fall: even 1+2⁻⁵², the smallest factor above 1,
+// reaches the largest Duration in under 2⁵⁸ attempts, with a loss below 2⁻⁶⁵, far
+// less than a step of that factor.
 func power(x float64, n int) wide {
 	if n == 0 {
 		return widen(1)
@@ -219,7 +224,7 @@ func parseLinear(words string, opts Options) (Policy, error) {
 // rise returns how many delays c, which never falls, takes to reach its highest
 // under the ceiling, or one more than a table holds.
 func rise(c curve, ceiling time.Duration) int {
-	highest := min(c.at(math.MaxInt-1), ceiling) // the last that Delay can ask for
+	highest := min(c.at(math.MaxInt-1), ceiling) // the delay of attempt math.MaxInt
 	return 1 + sort.Search(tableSize, func(i int) bool { return c.at(i) >= highest })
 }
 
@@ -271,7 +276,7 @@ func (c stepped) at(i int) time.Duration { return c[min(i, len(c)-1)] }
 
 func (c stepped) String() string {
 	list := fmt.Sprint([]time.Duration(c))
-	return "stepped " + strings.Trim(list, "[]")
+	return "stepped " + list[1:len(list)-1] // without the brackets
 }
 
 func parseStepped(words string, opts Options) (Policy, error) {
