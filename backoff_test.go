@@ -315,7 +315,7 @@ func TestConfigWrites(t *testing.T) {
 		{other{p}, "", "backoff: no text for a policy of type backoff_test.other"},
 	} {
 		got, err := backoff.Config{Policy: test.policy}.MarshalText()
-		if string(got) != test.text || (err != nil || test.fault != "") && fmt.Sprint(err) != test.fault {
+		if string(got) != test.text || (got == nil) != (test.fault != "") || (err != nil || test.fault != "") && fmt.Sprint(err) != test.fault {
 			t.Errorf("MarshalText of %T = %q, %v, want %q, %s", test.policy, got, err, test.text, test.fault)
 		}
 	}

@@ -80,7 +80,7 @@ type Config struct{ Policy }
 // returns an error.
 func (c Config) MarshalText() ([]byte, error) {
 	if c.Policy == nil {
-		return nil, nil
+		return []byte{}, nil // some encoders take nil for a fault
 	}
 	if m, ok := c.Policy.(encoding.TextMarshaler); ok {
 		return m.MarshalText()
