@@ -34,7 +34,7 @@ import (
 // A Policy tells how long to wait before the next try.
 //
 // The policies of this package hold no count of attempts. In fmt, log/slog and
-// encoding/json they print as one line, such as
+// encoding/json they print as one line, which [Parse] reads, such as
 //
 //	exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
 //
@@ -247,8 +247,9 @@ func parseOptions(texts []string) (Options, error) {
 // If ctx is done, before the call or before the wait is over, Sleep returns an error
 // that matches both ctx.Err() and [context.Cause] of ctx under [errors.Is]. If ctx has
 // a deadline that is not after the end of the wait, Sleep does not begin to wait, and
-// the error matches [context.DeadlineExceeded]: return it, and not ctx.Err(), which
-// may still be nil, as the cause may. A nil ctx is an error too.
+// the error matches [context.DeadlineExceeded]. Return that error, not ctx.Err(),
+// which may still be nil; a cause set with the deadline is not known yet. A nil ctx
+// is an error too.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if ctx == nil {
 		return errors.New("backoff: ctx is nil")
