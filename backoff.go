@@ -135,7 +135,7 @@ type curve interface {
 // Options.
 type schedule struct {
 	table  []interval // of the first delays
-	level  bool       // all later delays have the last interval of the table
+	last   int        // index from which all delays are equal, if it is in the table
 	curve  curve
 	opts   Options
 	source *source // nil for the top-level generator
@@ -151,7 +151,10 @@ func newSchedule(c curve, n int, opts Options) (Policy, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	s := &schedule{curve: c, opts: opts, level: 0 < n && n <= tableSize}
+	s := &schedule{curve: c, opts: opts, last: math.MaxInt}
+	if 0 < n && n <= tableSize {
+		s.last = n - 1
+	}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
@@ -171,10 +174,8 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return 0
 	}
 	var v interval
-	if i := attempt - s.opts.Free - 1; i < len(s.table) {
+	if i := min(attempt-s.opts.Free-1, s.last); i < len(s.table) {
 		v = s.table[i]
-	} else if s.level {
-		v = s.table[len(s.table)-1]
 	} else {
 		v = s.intervalAt(i)
 	}
