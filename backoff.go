@@ -135,7 +135,7 @@ type curve interface {
 // Options.
 type schedule struct {
 	table  []interval // of the first delays
-	last   int        // index from which all delays are equal, if it is in the table
+	last   int        // index from which all delays are equal; math.MaxInt if beyond the table
 	curve  curve
 	opts   Options
 	source *source // nil for the top-level generator
