@@ -4,7 +4,7 @@
 // [Options] add free failures, a ceiling and jitter. What counts as a failure, and
 // when to give up, is left to the caller's loop:
 //
-//	var failed error // with all errors, as ctx may also end during a send
+//	var failed error // with every error, as the last may only be that of ctx
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
 //		if err == nil {
@@ -12,7 +12,7 @@
 //		}
 //		failed = errors.Join(failed, err)
 //		if attempt == 5 {
-//			return failed
+//			return errors.Join(failed, ctx.Err())
 //		}
 //		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
 //			return errors.Join(failed, stop)
@@ -243,7 +243,8 @@ func parseOptions(texts []string) (Options, error) {
 }
 
 // Sleep waits for d and returns nil, at once if d ≤ 0. A loop must end on its error:
-// one that goes on would try again without a pause.
+// one that goes on would try again without a pause. A done ctx is an error even if
+// there is nothing to wait for.
 //
 // If ctx is done, before the call or before the wait is over, Sleep returns an error
 // that matches both ctx.Err() and [context.Cause] of ctx under [errors.Is]. If ctx has

@@ -1989,7 +1989,7 @@ func TestReadmeProgram(t *testing.T) {
 
 // deliver is the loop of the package comment.
 func deliver(ctx context.Context, policy backoff.Policy, send func(context.Context) error) error {
-	var failed error // with all errors, as ctx may also end during a send
+	var failed error // with every error, as the last may only be that of ctx
 	for attempt := 1; ; attempt++ {
 		err := send(ctx)
 		if err == nil {
@@ -1997,7 +1997,7 @@ func deliver(ctx context.Context, policy backoff.Policy, send func(context.Conte
 		}
 		failed = errors.Join(failed, err)
 		if attempt == 5 {
-			return failed
+			return errors.Join(failed, ctx.Err())
 		}
 		if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
 			return errors.Join(failed, stop)
@@ -2052,6 +2052,19 @@ func TestLoopEndsWithBothErrors(t *testing.T) {
 	})
 	if !errors.Is(err, down) || !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
 		t.Errorf("when cancelled during a send: %v, want %v, %v and %v", err, down, context.Canceled, shutdown)
+	}
+
+	last, interrupt := context.WithCancelCause(t.Context())
+	attempt := 0
+	err = deliver(last, backoff.Must(backoff.Constant(0, backoff.Options{})), func(ctx context.Context) error {
+		if attempt++; attempt < 5 {
+			return down
+		}
+		interrupt(shutdown)
+		return context.Cause(ctx)
+	})
+	if !errors.Is(err, down) || !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
+		t.Errorf("when cancelled during the last send: %v, want %v, %v and %v", err, down, context.Canceled, shutdown)
 	}
 
 	stopped, stop := context.WithCancelCause(t.Context())

@@ -26,7 +26,7 @@ import (
 // There are no months or years, whose length varies, no other abbreviations and
 // no capitals. The error quotes the text and says what is wrong with it: a
 // missing number or unit, an unknown unit, or more than a Duration can hold. The
-// last includes the few sums that wrap in time.ParseDuration.
+// last includes the few sums that time.ParseDuration lets wrap.
 func ParseDuration(text string) (time.Duration, error) {
 	rest, sign := strings.TrimSpace(text), ""
 	if rest != "" && strings.Contains("+-", rest[:1]) {
@@ -164,11 +164,11 @@ func (d *Duration) UnmarshalText(text []byte) error {
 //
 // The value is a decimal number of seconds, where a fraction is accepted too, as
 // some servers send one, or any of the three forms of HTTP-date (section 5.6.7). Two
-// of these end in GMT, the only zone that is read, and the third has none. A date is
-// by the clock of the server: where that may differ, now is the Date field of its
-// response. The day of the week is not compared with the date, and a date gone by is
-// 0, true. Spaces and tabs around the value are no part of it (section 5.5). For an
-// empty value, and for any other, the result is 0, false.
+// of these end in GMT, and no other zone is accepted; the third has no zone. A date is
+// by the clock of the server: where that may differ, pass the Date field of its
+// response as now. The day of the week is not compared with the date, and a date gone
+// by is 0, true. Spaces and tabs around the value are no part of it (section 5.5). For
+// an empty value, and for any other, the result is 0, false.
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
 func RetryAfter(value string, now time.Time) (time.Duration, bool) {

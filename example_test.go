@@ -34,7 +34,7 @@ func Example() {
 	}
 
 	deliver := func(ctx context.Context) error {
-		var failed error // with all errors, as ctx may also end during a send
+		var failed error // with every error, as the last may only be that of ctx
 		for attempt := 1; ; attempt++ {
 			err := send(ctx)
 			if err == nil {
@@ -42,7 +42,7 @@ func Example() {
 			}
 			failed = errors.Join(failed, fmt.Errorf("attempt %d: %w", attempt, err))
 			if attempt == 5 {
-				return failed
+				return errors.Join(failed, ctx.Err())
 			}
 			if stop := backoff.Sleep(ctx, policy.Delay(attempt)); stop != nil {
 				return errors.Join(failed, stop)
@@ -123,8 +123,8 @@ func ExampleCustom() {
 
 // A queue consumer is handed a delivery count, which is 1 at the first failure,
 // and hands back whole seconds, rounded up so that no message comes early. A queue
-// that hides messages for 12 hours at most, as SQS does, counts from the receive
-// and refuses all 12: so Max is well inside, and the jitter never exceeds it.
+// that hides messages for 12 hours at most, as SQS does, counts them from the moment
+// of receipt, so it refuses a full 12: Max is well inside, and no jitter exceeds it.
 func Example_queueConsumer() {
 	policy := backoff.Must(backoff.Exponential(15*time.Second, 1.5, backoff.Options{
 		Max:    11 * time.Hour,
@@ -183,7 +183,7 @@ func ExampleRetryAfter() {
 		if err != nil {
 			return nil, err
 		}
-		var failed error // with all errors, as ctx may also end during a request
+		var failed error // with every error, as the last may only be that of ctx
 		for attempt := 1; ; attempt++ {
 			resp, asked, err := try(req)
 			if err == nil {
@@ -194,7 +194,7 @@ func ExampleRetryAfter() {
 				return nil, fmt.Errorf("%w: the server asks to wait %v", failed, asked)
 			}
 			if attempt == attempts {
-				return nil, failed
+				return nil, errors.Join(failed, ctx.Err())
 			}
 			if stop := backoff.Sleep(ctx, asked+policy.Delay(attempt)); stop != nil {
 				return nil, errors.Join(failed, stop)
@@ -290,15 +290,15 @@ func ExamplePolicy_lockout() {
 	// 12:06 welcome
 }
 
-// A supervisor starts a worker again after each failure, and forgets the failures
-// once a worker has run for a while: not at each start, or one that fails at once
-// would never have to wait longer.
+// A supervisor starts a worker again after each failure, and prints it. It forgets
+// the failures once a worker has run for a while: not at each start, or one that
+// fails at once would never have to wait longer.
 func Example_supervisor() {
 	policy := backoff.Must(backoff.Exponential(time.Millisecond, 2, backoff.Options{
 		Max:    time.Minute,
 		Jitter: backoff.Full(),
 	})) // from 1 ms, so that this runs fast: a worker wants a second or more
-	const healthy = 100 * time.Millisecond // so too: a worker wants minutes
+	const healthy = 100 * time.Millisecond // short as well: a worker wants minutes
 
 	supervise := func(ctx context.Context, name string, worker func(context.Context) error) error {
 		for failures := 1; ; failures++ {
