@@ -4,7 +4,7 @@
 // [Options] add free failures, a ceiling and jitter. What counts as a failure, and
 // when to give up, is left to the caller's loop:
 //
-//	var failed error // with every error, as the last may only be that of ctx
+//	var failed error // every attempt's error: the last may only say that ctx ended
 //	for attempt := 1; ; attempt++ {
 //		err := send(ctx)
 //		if err == nil {
@@ -65,8 +65,9 @@ type Options struct {
 	// exceed Max by 20 %; with Full and Between(x, 1) none ever does.
 	// Zero means no ceiling but the largest Duration, about 292 years.
 	//
-	// A Max below the first delay is an error. Where that delay comes from
-	// elsewhere, such as a server, pass the constructor min(base, max).
+	// A Max below the first delay of Exponential, Linear or Constant is an
+	// error. Where that delay comes from elsewhere, such as a server, pass the
+	// constructor min(base, max).
 	Max time.Duration
 
 	// Free is how many failures have no wait. Those after them are the counted
@@ -232,6 +233,8 @@ func parseOptions(texts []string) (Options, error) {
 			}
 		case "jitter":
 			opts.Jitter, err = parseJitter(value)
+		case "":
+			err = errors.New("missing option")
 		default:
 			err = fmt.Errorf("unknown option %q", name)
 		}

@@ -57,12 +57,16 @@ var parseTests = []struct{ text, want string }{
 	{"exponential 1s ×0x1p4", "exponential 1s ×16"},
 	{"exponential 1s × 2, jitter ± 20%", "exponential 1s ×2, jitter ±20%"},
 	{"linear 1s + 2s", "linear 1s +2s"},
+	{"linear +1s ++2s", "linear 1s +2s"},
+	{"exponential +1s x2", "exponential 1s ×2"},
+	{"\texponential 1s\nx2,\r\n\tmax\t1h ", "exponential 1s ×2, max 1h0m0s"},
 	{"linear 0 +1.5 days", "linear 0s +36h0m0s"},
 	{"linear 1s +0", "linear 1s +0s"},
 	{"stepped 0", "stepped 0s"},
 	{"constant 1s, jitter ±0.7%, free 2, max 1s", "constant 1s, max 1s, free 2, jitter ±0.7%"},
 	{"constant 1s, max 0s, free 0, jitter none", "constant 1s"},
 	{"constant 1s, jitter 20%", "constant 1s, jitter ±20%"},
+	{"constant 1s, jitter 20 %", "constant 1s, jitter ±20%"},
 	{"constant 1s, jitter 0.2", "constant 1s, jitter ±20%"},
 	{"constant 1s, jitter ±0.2", "constant 1s, jitter ±20%"},
 	{"constant 1s, jitter 2e1%", "constant 1s, jitter ±20%"},
@@ -80,6 +84,8 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+const wantUnits = "(want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week)"
 
 // parseErrorTests holds what is wrong with a text.
 var parseErrorTests = []struct{ text, fault string }{
@@ -108,14 +114,16 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"exponential 15 ×2", `missing unit in duration "15"`},
 	{"exponential 15s ×2x", `invalid factor "2x"`},
 	{"exponential 15s ×2 max 1h", `invalid factor "2 max 1h"`},
-	{"exponential 15s ×2 x2", `invalid factor "2 ×2"`},
+	{"exponential 15s ×2 x2", `invalid factor "2 x2"`},
 	{"exponential 15s ×2, max 1s", "base 15s above Max 1s"},
 	{"exponential 15h ×2, max 12h", "base 15h0m0s above Max 12h0m0s"},
 	{"exponential -15s ×2", "negative base -15s"},
 	{"exponential 0s ×2", "base not above 0: 0s"},
 	{"linear 1s", "missing step"},
 	{"linear 1s 1s", "missing step"},
-	{"linear +1s", `missing number in duration ""`},
+	{"linear +1s", "missing step"},
+	{"linear 1s+1s", "missing step"},
+	{"linear +1s 1s", "missing step"},
 	{"linear 1s +1s max 1h", `missing number in duration "1s max 1h"`},
 	{"linear 1 +1s", `missing unit in duration "1"`},
 	{"linear 1s +1", `missing unit in duration "1"`},
@@ -127,24 +135,31 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"stepped", "delays is empty"},
 	{"stepped 15s 1 m", `missing unit in duration "1"`},
 	{"stepped 15s -1m", "negative delays[1] -1m0s"},
+	{"stepped 15s;1m", "unknown unit \"s;\" " + wantUnits + " in duration \"15s;1m\""},
 
 	{"exponential 15s ×2, maxx 3s", `unknown option "maxx"`},
 	{"exponential 15s ×2, Max 3m", `unknown option "Max"`},
 	{"exponential 15s ×2, source *rand.PCG", `unknown option "source"`},
-	{"exponential 15s ×2,", `unknown option ""`},
+	{"exponential 15s ×2,", "missing option"},
+	{"exponential 15s ×2, , free 1", "missing option"},
 	{"exponential 15s ×2, max 1h, free 1, max 2h", `repeated option "max"`},
 	{"exponential 15s ×2, free 1, free 1", `repeated option "free"`},
 	{"exponential 15s ×2, jitter full, jitter full", `repeated option "jitter"`},
 	{"exponential 15s ×2, max", `missing number in duration ""`},
 	{"exponential 15s ×2, max 12h free 3", `missing number in duration "12h free 3"`},
 	{"exponential 15s ×2, max -1s", "negative Max -1s"},
+	{"exponential 15s ×2, max of 3s", `missing number in duration "of 3s"`},
 	{"exponential 15s ×2, free", `invalid free ""`},
 	{"exponential 15s ×2, free 1.5", `invalid free "1.5"`},
+	{"exponential 15s ×2, free 0x10", `invalid free "0x10"`},
 	{"exponential 15s ×2, free 9223372036854775808", `invalid free "9223372036854775808"`},
 	{"exponential 15s ×2, free -1", "negative Free -1"},
 	{"exponential 15s ×2, jitter", `invalid jitter ""`},
 	{"exponential 15s ×2, jitter 20 percent", `invalid jitter "20 percent"`},
 	{"exponential 15s ×2, jitter ±", `invalid jitter "±"`},
+	{"exponential 15s ×2, jitter ±±20%", `invalid jitter "±±20%"`},
+	{"exponential 15s ×2, jitter 20%±", `invalid jitter "20%±"`},
+	{"exponential 15s ×2, jitter 20%%", `invalid jitter "20%%"`},
 	{"exponential 15s ×2, jitter ±inf%", `invalid jitter "±inf%"`},
 	{"exponential 15s ×2, jitter Full", `invalid jitter "Full"`},
 	{"exponential 15s ×2, jitter 120%", "jitter fraction outside [0, 1]: 1.2"},
@@ -152,6 +167,7 @@ var parseErrorTests = []struct{ text, fault string }{
 	{"exponential 15s ×2, jitter nan", "jitter fraction outside [0, 1]: NaN"},
 	{"exponential 15s ×2, jitter between 1 and 0.5", "jitter low 1 above high 0.5"},
 	{"exponential 15s ×2, jitter between 0.5", `invalid jitter "between 0.5"`},
+	{"exponential 15s ×2, jitter between 0.5 1", `invalid jitter "between 0.5 1"`},
 	{"exponential 15s ×2, jitter between half and 1", `invalid jitter "between half and 1"`},
 	{"exponential 15s ×2, jitter between 0.5 and one", `invalid jitter "between 0.5 and one"`},
 	{"exponential 15s ×2\xff", `invalid factor "2\xff"`}, // not UTF-8
@@ -1071,6 +1087,7 @@ func TestJitterString(t *testing.T) {
 		{backoff.Fraction(0.29), "±29%"},   // 100·0.29 is 28.999…
 		{backoff.Fraction(0.007), "±0.7%"}, // 0.7/100 is not 0.007
 		{backoff.Fraction(0.12345), "±12.345%"},
+		{backoff.Fraction(0.123456789), "±12.3456789%"},
 		{backoff.Fraction(1e-9), "±1e-07%"},
 		{backoff.Fraction(1.0 / 3), "±0.3333333333333333"},
 		{backoff.Fraction(math.MaxFloat64), "±1.7976931348623157e+308"}, // no policy takes it
@@ -1505,6 +1522,7 @@ var durationTests = []struct {
 	{"-9223372036854775808ns", math.MinInt64}, // the rest as time.ParseDuration
 	{".5s", 500 * ms},
 	{"1.s", time.Second},
+	{"0.s", 0},
 	{"+5s", 5 * time.Second},
 	{"1s1s", 2 * time.Second},
 	{"0", 0}, {"+0", 0}, {"-0", 0}, {" 0 ", 0},
@@ -1518,8 +1536,6 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-const wantUnits = "(want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week)"
-
 // durationErrorTests holds what is wrong with a text.
 var durationErrorTests = []struct{ text, fault string }{
 	{"3 months", `unknown unit "months" ` + wantUnits},
@@ -1528,6 +1544,7 @@ var durationErrorTests = []struct{ text, fault string }{
 	{"5M", `unknown unit "M" ` + wantUnits},
 	{"5 Seconds", `unknown unit "Seconds" ` + wantUnits},
 	{"1 Day", `unknown unit "Day" ` + wantUnits},
+	{"1 Hour", `unknown unit "Hour" ` + wantUnits},
 	{"1W", `unknown unit "W" ` + wantUnits},
 	{"1D", `unknown unit "D" ` + wantUnits},
 	{"1H", `unknown unit "H" ` + wantUnits},
@@ -1700,6 +1717,16 @@ var retryAfterTests = []struct {
 	{"Sun Nov  1 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Sun Nov 01 07:27:50 2026", 11*24*time.Hour - 500*ms, true},
 	{"Mon, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true}, // the date counts, not its weekday
+	{"Tue, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Thu, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Fri, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Sat, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Sun, 21 Oct 2026 07:28:00 GMT", 9500 * ms, true},
+	{"Monday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Tuesday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Thursday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Friday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
+	{"Saturday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
 	{"Sunday, 21-Oct-26 07:28:00 GMT", 9500 * ms, true},
 	{"Sat Oct 21 07:28:00 2026", 9500 * ms, true},
 	{"Wed, 21 Oct 2026 07:27:50 GMT", 0, true}, // gone by
@@ -1796,7 +1823,7 @@ func TestRetryAfterInAnotherCentury(t *testing.T) {
 		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2027, 1, 1, 0, 0, 0), utc(2077, 1, 1, 0, 0, 0)}, // a leap second is the instant after
 		{"Thursday, 31-Dec-76 23:59:60 GMT", utc(2026, 12, 31, 23, 59, 59), utc(1977, 1, 1, 0, 0, 0)},
 		{"Sunday, 06-Nov-94 08:49:37 GMT", time.Time{}, utc(-6, 11, 6, 8, 49, 37)},
-		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(1890, 1, 1, 0, 0, 0), utc(1600, 2, 29, 0, 0, 0)}, // nor in 1900
+		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(1890, 1, 1, 0, 0, 0), utc(1600, 2, 29, 0, 0, 0)}, // nor in 1900 or 1800
 		{"Tuesday, 29-Feb-00 00:00:00 GMT", utc(1999, 3, 1, 0, 0, 0), utc(2000, 2, 29, 0, 0, 0)},
 		{"Monday, 28-Feb-00 23:59:60 GMT", utc(2099, 3, 1, 0, 0, 0), utc(2100, 3, 1, 0, 0, 0)},
 	} {
@@ -1823,9 +1850,13 @@ func FuzzRetryAfter(f *testing.F) {
 		now := time.Unix(unix, 0)
 		got, ok := backoff.RetryAfter(value, now)
 		value = strings.Trim(value, " \t")
-		if date, err := http.ParseTime(value); ok && err == nil && !strings.Contains(value, "-") { // of four digits
-			if want := max(date.Sub(now), 0); got != want {
-				t.Errorf("RetryAfter(%q, %d) = %v, want %v", value, unix, got, want)
+		if at, err := http.ParseTime(value); err == nil && date.MatchString(value) {
+			want := max(at.Sub(now), 0)
+			if strings.Contains(value, "-") { // two digits, whose century is another matter
+				want = got
+			}
+			if got != want || !ok {
+				t.Errorf("RetryAfter(%q, %d) = %v, %v, want %v, true", value, unix, got, ok, want)
 			}
 		}
 		if got < 0 || !ok && got != 0 {
@@ -1853,7 +1884,7 @@ func contest(clients int, jitter backoff.Jitter, seed uint64) (writes []time.Dur
 	}))
 	net := rand.New(rand.NewPCG(seed, 2))
 	message := func() time.Duration {
-		return time.Duration(math.Abs(10+float64(2*net.NormFloat64())) * float64(ms))
+		return time.Duration((10 + float64(2*net.NormFloat64())) * float64(ms))
 	}
 	const (
 		asked = iota // messages, in the order in which they arrive
@@ -1989,7 +2020,7 @@ func TestReadmeProgram(t *testing.T) {
 
 // deliver is the loop of the package comment.
 func deliver(ctx context.Context, policy backoff.Policy, send func(context.Context) error) error {
-	var failed error // with every error, as the last may only be that of ctx
+	var failed error // every attempt's error: the last may only say that ctx ended
 	for attempt := 1; ; attempt++ {
 		err := send(ctx)
 		if err == nil {
@@ -2072,6 +2103,34 @@ func TestLoopEndsWithBothErrors(t *testing.T) {
 	err = deliver(stopped, policy, send)
 	if !errors.Is(err, down) || !errors.Is(err, context.Canceled) || !errors.Is(err, shutdown) {
 		t.Errorf("when cancelled: %v, want %v, %v and %v", err, down, context.Canceled, shutdown)
+	}
+}
+
+// The policies that the docs show are read, and the one in the doc of Policy is how
+// it prints.
+func TestTextsShown(t *testing.T) {
+	for name, shown := range map[string]string{
+		"steps.go":   `(?m)^//\t(\w+ .+)$`,
+		"backoff.go": `(?m)^//\t(\w+ .+, max .+)$`,
+		"README.md":  "[`\"]((?:exponential|linear|constant|stepped) [^`\"]+)[`\"]",
+	} {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := regexp.MustCompile(shown).FindAllSubmatch(file, -1)
+		if len(texts) == 0 {
+			t.Errorf("%s shows no policy", name)
+		}
+		for _, text := range texts {
+			p, err := backoff.Parse(string(text[1]))
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if name == "backoff.go" && fmt.Sprint(p) != string(text[1]) {
+				t.Errorf("%s: %q prints as %v", name, text[1], p)
+			}
+		}
 	}
 }
 

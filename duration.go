@@ -231,14 +231,10 @@ func parseDate(value string, now time.Time) (time.Time, bool) {
 func inCentury(date time.Time, leap time.Duration, now time.Time) time.Time {
 	limit := now.UTC().AddDate(50, 0, 0)
 	years := limit.Year() - date.Year()
-	years -= years % 100
+	years -= (years%100 + 100) % 100 // whole centuries, rounded down
 	moved := date.AddDate(years, 0, 0)
-	for range 4 { // as far as from 29 February 2400 back to that of 2000
-		if moved.Day() == date.Day() && !moved.Add(leap).After(limit) {
-			break
-		}
-		years -= 100
-		moved = date.AddDate(years, 0, 0)
+	if moved.Add(leap).After(limit) || moved.Day() != date.Day() { // no 29 February in 2100
+		moved = date.AddDate(years-100, 0, 0)
 	}
 	return moved
 }

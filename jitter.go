@@ -20,7 +20,7 @@ import (
 // Options.Source and is low + ⌊u·(high−low+1)/2⁶⁴⌋, which makes all of them equally
 // likely to within one part in 2⁶⁴/(high−low+1). This will not change: a seed gives
 // the same delays on every platform and in every release. Free failures draw
-// nothing, nor does a Jitter without a choice, such as Fraction(0).
+// nothing, nor does a Jitter whose ends are the same part of d, such as Fraction(0).
 //
 // A Jitter is safe for concurrent use by multiple goroutines.
 type Jitter struct {
@@ -109,7 +109,7 @@ func parseJitter(text string) (Jitter, error) {
 		if err == nil && err2 == nil {
 			return Between(low, high), nil
 		}
-	} else if f, err := parseFraction(strings.TrimSpace(strings.TrimPrefix(text, "±"))); err == nil {
+	} else if f, err := parseFraction(strings.TrimPrefix(text, "±")); err == nil {
 		return Fraction(f), nil
 	}
 	return Jitter{}, fmt.Errorf("invalid jitter %q", text)
@@ -119,7 +119,7 @@ func parseJitter(text string) (Jitter, error) {
 // decimal: in floating point, 0.7/100 is not 0.007.
 func parseFraction(text string) (float64, error) {
 	number, percentage := strings.CutSuffix(text, "%")
-	f, err := strconv.ParseFloat(number, 64)
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 	if err == nil && percentage {
 		f, err = strconv.ParseFloat(strconv.FormatFloat(f, 'f', -1, 64)+"e-2", 64)
 	}

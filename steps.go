@@ -22,10 +22,10 @@ import (
 //	stepped 15s 1m 5m 2h, jitter between 0.8 and 1
 //
 // The schedule comes first, then any of max, free and jitter, in any order, with
-// commas between. One left out is zero: no ceiling, no free failures, no jitter. More
-// spaces than one count as one. Durations are what [ParseDuration] reads; those of
-// stepped have no spaces in them. An x may stand for ×, ± may be left out, and a
-// jitter may be a fraction, such as 0.2.
+// commas between. One left out is zero: no ceiling, no free failures, no jitter. White
+// space of any kind and length counts as one space. Durations are what
+// [ParseDuration] reads; those of stepped have no spaces in them. An x may stand for
+// ×, ± may be left out, and a jitter may be a fraction, such as 0.2.
 //
 // A policy of Exponential, Linear, Constant or Stepped without a Source reads back
 // as the same policy, to the last bit. The error quotes the text and says what is
@@ -68,7 +68,7 @@ func parse(text string) (Policy, error) {
 // A Config is a [Policy] for configuration structs and flags. It is an
 // encoding.TextMarshaler and encoding.TextUnmarshaler, so that encoding/json,
 // flag.TextVar and other decoders that know these read it with [Parse], and write
-// it as its Policy prints. Its text has commas: quote it in a YAML flow mapping.
+// it as its Policy prints. In a YAML flow mapping, {…}, quote it, as it has commas.
 //
 // The zero value has no Policy, and its Delay panics: set a default before decoding,
 // or give flag.TextVar one. A Config is safe to use, but not to decode into, from
@@ -132,7 +132,11 @@ func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.ba
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
 func parseExponential(words string, opts Options) (Policy, error) {
-	first, number, ok := strings.Cut(strings.Replace(" "+words, " x", " ×", 1), " ×")
+	words = " " + words
+	first, number, ok := strings.Cut(words, " ×")
+	if !ok {
+		first, number, ok = strings.Cut(words, " x")
+	}
 	if !ok {
 		return nil, errors.New("missing factor")
 	}
@@ -206,11 +210,11 @@ func (c linear) at(i int) time.Duration {
 func (c linear) String() string { return fmt.Sprintf("linear %v +%v", c.base, c.step) }
 
 func parseLinear(words string, opts Options) (Policy, error) {
-	first, growth, ok := strings.Cut(" "+words, " +")
+	first, growth, ok := strings.Cut(words, " +")
 	if !ok {
 		return nil, errors.New("missing step")
 	}
-	base, err := ParseDuration(strings.TrimSpace(first))
+	base, err := ParseDuration(first)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +225,9 @@ func parseLinear(words string, opts Options) (Policy, error) {
 	return Linear(base, step, opts)
 }
 
-// rise returns how many delays c, which never falls, takes to reach its highest
-// under the ceiling, or one more than a table holds.
+// rise returns how many delays c, which must never fall, has before it stays level at
+// its highest or at the ceiling, that one included; or tableSize+1 if they are more
+// than a table holds. A negative ceiling gives 1, and newSchedule then refuses it.
 func rise(c curve, ceiling time.Duration) int {
 	highest := min(c.at(math.MaxInt-1), ceiling) // the delay of attempt math.MaxInt
 	return 1 + sort.Search(tableSize, func(i int) bool { return c.at(i) >= highest })
