@@ -132,7 +132,7 @@ func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.ba
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
 func parseExponential(words string, opts Options) (Policy, error) {
-	words = " " + words
+	words = " " + words // so that the factor is found where the base is missing
 	first, number, ok := strings.Cut(words, " ×")
 	if !ok {
 		first, number, ok = strings.Cut(words, " x")
