@@ -97,18 +97,6 @@ func (o Options) validate() error {
 	return o.Jitter.validate()
 }
 
-// validateFirst reports a first delay, named as the constructor's argument, that
-// is negative or above Max.
-func (o Options) validateFirst(name string, d time.Duration) error {
-	if d < 0 {
-		return fmt.Errorf("backoff: negative %s %v", name, d)
-	}
-	if 0 < o.Max && o.Max < d {
-		return fmt.Errorf("backoff: %s %v above Max %v", name, d, o.Max)
-	}
-	return nil
-}
-
 // ceiling returns Max, or the largest Duration where there is none.
 func (o Options) ceiling() time.Duration {
 	if o.Max == 0 {

@@ -225,6 +225,18 @@ func parseLinear(words string, opts Options) (Policy, error) {
 	return Linear(base, step, opts)
 }
 
+// validateFirst reports a first delay, named as the constructor's argument, that
+// is negative or above Max.
+func (o Options) validateFirst(name string, d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("backoff: negative %s %v", name, d)
+	}
+	if 0 < o.Max && o.Max < d {
+		return fmt.Errorf("backoff: %s %v above Max %v", name, d, o.Max)
+	}
+	return nil
+}
+
 // rise returns how many delays c, which must never fall, has before it stays level at
 // its highest or at the ceiling, that one included; or tableSize+1 if they are more
 // than a table holds. A negative ceiling gives 1, and newSchedule then refuses it.
