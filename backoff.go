@@ -163,8 +163,10 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return 0
 	}
 	var v interval
-	if i := min(attempt-s.opts.Free-1, s.last); i < len(s.table) {
+	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) { // unsigned: checks bounds just once
 		v = s.table[i]
+	} else if i >= s.last {
+		v = s.table[s.last]
 	} else {
 		v = s.intervalAt(i)
 	}
