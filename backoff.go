@@ -124,7 +124,7 @@ type curve interface {
 // Options.
 type schedule struct {
 	table  []interval // of the first delays
-	last   int        // index from which all delays are equal; math.MaxInt if beyond the table
+	level  *interval  // of all delays after the table; nil if they differ
 	curve  curve
 	opts   Options
 	source *source // nil for the top-level generator
@@ -140,16 +140,16 @@ func newSchedule(c curve, n int, opts Options) (Policy, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	s := &schedule{curve: c, opts: opts, last: math.MaxInt}
-	if 0 < n && n <= tableSize {
-		s.last = n - 1
-	}
+	s := &schedule{curve: c, opts: opts}
 	if opts.Source != nil {
 		s.source = &source{src: opts.Source}
 	}
 	s.table = make([]interval, min(n, tableSize))
 	for i := range s.table {
 		s.table[i] = s.intervalAt(i)
+	}
+	if 0 < n && n <= tableSize {
+		s.level = &s.table[n-1]
 	}
 	return s, nil
 }
@@ -163,10 +163,10 @@ func (s *schedule) Delay(attempt int) time.Duration {
 		return 0
 	}
 	var v interval
-	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) { // unsigned: checks bounds just once
+	if i := attempt - s.opts.Free - 1; uint(i) < uint(len(s.table)) { // unsigned, to check bounds once
 		v = s.table[i]
-	} else if i >= s.last {
-		v = s.table[s.last]
+	} else if s.level != nil {
+		v = *s.level
 	} else {
 		v = s.intervalAt(i)
 	}

@@ -884,32 +884,32 @@ func TestNoAllocation(t *testing.T) {
 
 // The first 64 delays are looked up, and all of them where a schedule is level within
 // these. That saves time and nothing else, so this looks inside the policies: how many
-// delays their tables hold, and from which on all are equal.
+// delays their tables hold, and whether the last of them is that of all later ones.
 func TestTable(t *testing.T) {
-	const never = math.MaxInt
 	steps := func(n int) []time.Duration { return append(make([]time.Duration, n-1), 1) }
 	for _, test := range []struct {
-		policy    backoff.Policy
-		len, last int
+		policy backoff.Policy
+		len    int
+		level  bool
 	}{
-		{backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{Max: 10 * time.Second})), 8, 7},
-		{backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{Max: time.Second})), 1, 0},
-		{backoff.Must(backoff.Exponential(time.Second, 1, backoff.Options{})), 1, 0},
-		{backoff.Must(backoff.Exponential(2, 2, backoff.Options{})), 63, 62},
-		{backoff.Must(backoff.Exponential(1, 2, backoff.Options{})), 64, 63},
-		{backoff.Must(backoff.Exponential(1, 1.9, backoff.Options{})), 64, never},
-		{backoff.Must(backoff.Linear(1, 0, backoff.Options{})), 1, 0},
-		{backoff.Must(backoff.Linear(1, 1, backoff.Options{Max: 64})), 64, 63},
-		{backoff.Must(backoff.Linear(1, 1, backoff.Options{Max: 65})), 64, never},
-		{backoff.Must(backoff.Constant(1, backoff.Options{})), 1, 0},
-		{backoff.Must(backoff.Stepped(steps(64), backoff.Options{})), 64, 63},
-		{backoff.Must(backoff.Stepped(steps(65), backoff.Options{})), 64, never},
-		{backoff.Must(backoff.Custom(fibonacci, backoff.Options{})), 0, never},
+		{backoff.Must(backoff.Exponential(100*ms, 2, backoff.Options{Max: 10 * time.Second})), 8, true},
+		{backoff.Must(backoff.Exponential(time.Second, 2, backoff.Options{Max: time.Second})), 1, true},
+		{backoff.Must(backoff.Exponential(time.Second, 1, backoff.Options{})), 1, true},
+		{backoff.Must(backoff.Exponential(2, 2, backoff.Options{})), 63, true},
+		{backoff.Must(backoff.Exponential(1, 2, backoff.Options{})), 64, true},
+		{backoff.Must(backoff.Exponential(1, 1.9, backoff.Options{})), 64, false},
+		{backoff.Must(backoff.Linear(1, 0, backoff.Options{})), 1, true},
+		{backoff.Must(backoff.Linear(1, 1, backoff.Options{Max: 64})), 64, true},
+		{backoff.Must(backoff.Linear(1, 1, backoff.Options{Max: 65})), 64, false},
+		{backoff.Must(backoff.Constant(1, backoff.Options{})), 1, true},
+		{backoff.Must(backoff.Stepped(steps(64), backoff.Options{})), 64, true},
+		{backoff.Must(backoff.Stepped(steps(65), backoff.Options{})), 64, false},
+		{backoff.Must(backoff.Custom(fibonacci, backoff.Options{})), 0, false},
 	} {
 		schedule := reflect.ValueOf(test.policy).Elem()
-		n, last := schedule.FieldByName("table").Len(), int(schedule.FieldByName("last").Int())
-		if n != test.len || last != test.last {
-			t.Errorf("%v: table of %d, level from %d, want %d and %d", test.policy, n, last, test.len, test.last)
+		table, level := schedule.FieldByName("table"), schedule.FieldByName("level")
+		if table.Len() != test.len || level.IsNil() == test.level {
+			t.Errorf("%v: table of %d, level: %t, want %d, %t", test.policy, table.Len(), !level.IsNil(), test.len, test.level)
 		}
 	}
 }
