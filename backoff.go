@@ -154,6 +154,8 @@ func newSchedule(c curve, n int, opts Options) (Policy, error) {
 	return s, nil
 }
 
+// intervalAt computes an interval of the table, or one beyond it. The ceiling comes
+// before jitter, or retries that wait at the ceiling would all come back at once.
 func (s *schedule) intervalAt(i int) interval {
 	return s.opts.Jitter.around(min(s.curve.at(i), s.opts.ceiling()))
 }

@@ -73,7 +73,7 @@ func cutTerm(s, sign string) (term time.Duration, rest string, err error) {
 	return term, rest, nil
 }
 
-const digits = "0123456789"
+const digits = "0123456789" // as strconv and the RFC know them: no others of Unicode
 
 // cutNumber cuts a decimal number of at least one digit off the front of s.
 func cutNumber(s string) (number, rest string) {

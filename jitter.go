@@ -55,6 +55,8 @@ func Full() Jitter { return Between(0, 1) }
 // error.
 func Between(low, high float64) Jitter { return Jitter{between, low + 0, high + 0} }
 
+// validate reports the first fault in j. The makers of a Jitter return no error, so
+// that one can stand in Options.
 func (j Jitter) validate() error {
 	if j.kind == fraction && !(j.high >= 0 && j.high <= 1) { // false for NaN
 		return fmt.Errorf("backoff: jitter fraction outside [0, 1]: %v", j.high)

@@ -39,6 +39,8 @@ func Parse(text string) (Policy, error) {
 	return p, nil
 }
 
+// parse splits text into a schedule and its options. Its errors are the faults alone,
+// without the text, or those of ParseDuration and the constructors.
 func parse(text string) (Policy, error) {
 	parts := strings.Split(text, ",")
 	for i, part := range parts {
@@ -131,6 +133,8 @@ type exponential struct {
 func (c exponential) at(i int) time.Duration { return power(c.factor, i).of(c.base) }
 func (c exponential) String() string         { return fmt.Sprintf("exponential %v ×%v", c.base, c.factor) }
 
+// parseExponential reads what String writes after the first word, as the parser of
+// each schedule does.
 func parseExponential(words string, opts Options) (Policy, error) {
 	words = " " + words // so that the factor is found where the base is missing
 	first, number, ok := strings.Cut(words, " ×")
@@ -296,6 +300,7 @@ func (c stepped) String() string {
 	return "stepped " + list[1:len(list)-1] // without the brackets
 }
 
+// parseStepped splits at spaces, so a delay cannot have any.
 func parseStepped(words string, opts Options) (Policy, error) {
 	var delays []time.Duration
 	for _, word := range strings.Fields(words) {
