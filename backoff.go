@@ -34,7 +34,8 @@ import (
 // A Policy tells how long to wait before the next try.
 //
 // The policies of this package hold no count of attempts. In fmt, log/slog and
-// encoding/json they print as one line, which [Parse] reads, such as
+// encoding/json they print as one line, which [Parse] reads unless it is that of
+// [Custom] or names a Source, such as
 //
 //	exponential 15s ×2, max 12h0m0s, free 3, jitter ±20%
 //
@@ -155,7 +156,7 @@ func newSchedule(c curve, n int, opts Options) (Policy, error) {
 }
 
 // intervalAt computes an interval of the table, or one beyond it. The ceiling comes
-// before jitter, or retries that wait at the ceiling would all come back at once.
+// before jitter, or it would undo the jitter of what exceeds it.
 func (s *schedule) intervalAt(i int) interval {
 	return s.opts.Jitter.around(min(s.curve.at(i), s.opts.ceiling()))
 }

@@ -2166,9 +2166,11 @@ func TestTextsShown(t *testing.T) {
 	}
 }
 
-// Each loop that people may copy ends on the error of Sleep and keeps that of the
-// last attempt.
-func TestLoopsKeepTheLastError(t *testing.T) {
+// Each loop that people may copy ends on the error of Sleep and keeps those of its
+// attempts. None takes the larger of a delay and what a server asks, which would undo
+// the jitter.
+func TestLoopsShown(t *testing.T) {
+	larger := regexp.MustCompile(`max\([^)]*Delay\(`)
 	sleep := regexp.MustCompile(`backoff\.Sleep\(.*Delay\(`)
 	loop := regexp.MustCompile(`if stop := backoff\.Sleep\(ctx, .*Delay\(\w+\)\); stop != nil \{\n(//)?\s*return (nil, )?errors\.Join\((failed|err), stop\)`)
 	for _, name := range []string{"backoff.go", "README.md", "example_test.go"} {
@@ -2179,6 +2181,13 @@ func TestLoopsKeepTheLastError(t *testing.T) {
 		sleeps, loops := len(sleep.FindAll(text, -1)), len(loop.FindAll(text, -1))
 		if sleeps == 0 || sleeps != loops {
 			t.Errorf("%s: %d waits, of which %d return both errors", name, sleeps, loops)
+		}
+		lists, kept := bytes.Count(text, []byte("var failed error")), bytes.Count(text, []byte("failed = errors.Join(failed, "))
+		if lists == 0 || lists != kept {
+			t.Errorf("%s: %d loops list their errors, and %d add to them", name, lists, kept)
+		}
+		if found := larger.Find(text); found != nil {
+			t.Errorf("%s: %s undoes the jitter", name, found)
 		}
 	}
 }

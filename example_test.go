@@ -486,7 +486,10 @@ func ExampleDuration() {
 		if err := decoder.Decode(&settings); err != nil {
 			return nil, err
 		}
-		return backoff.Exponential(settings.Base.Duration, 2, backoff.Options{Max: settings.Max.Duration})
+		return backoff.Exponential(settings.Base.Duration, 2, backoff.Options{
+			Max:    settings.Max.Duration,
+			Jitter: backoff.Full(),
+		})
 	}
 	for _, text := range []string{
 		`{"base": "15 seconds", "max": "12 hours"}`,
@@ -503,7 +506,7 @@ func ExampleDuration() {
 		fmt.Println(policy)
 	}
 	// Output:
-	// exponential 15s ×2, max 12h0m0s
+	// exponential 15s ×2, max 12h0m0s, jitter full
 	// backoff: unknown unit "parsecs" (want ns, us, ms, s, sec, m, min, h, hr, d, w, or a word from nanosecond to week) in duration "15 parsecs"
 	// json: cannot unmarshal number into Go struct field .Base of type backoff.Duration
 	// backoff: base 15h0m0s above Max 12h0m0s
